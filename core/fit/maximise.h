@@ -1,0 +1,29 @@
+/* Bounded trust-region maximisation of the agreement over chosen coordinates: Newton (exact Hessian every step) or
+ * quasi-Newton (one Hessian, BFGS updates). */
+#ifndef SB_CORE_FIT_MAXIMISE_H
+#define SB_CORE_FIT_MAXIMISE_H
+
+#include "core/agreement.h"
+
+typedef struct SbMaximise {
+  const SbAgreement *agreement;
+  int n;
+  int chosen[SB_N_COORDINATES];
+  const double *low, *high;  /* [SB_N_COORDINATES] */
+  int max_steps;
+  double tolerance;          /* predicted gain over S, twice in a row */
+  /* Quasi-Newton: the Hessian of S to start from, over `chosen` (NULL: Newton). */
+  const double *hessian;
+} SbMaximise;
+
+typedef struct SbMaximum {
+  SbCoordinates at;
+  double s;
+  gboolean converged;
+  int steps;
+  double hessian[SB_N_COORDINATES * SB_N_COORDINATES]; /* of S over `chosen` (as last known) */
+} SbMaximum;
+
+gboolean maximise (const SbMaximise *problem, const SbCoordinates *start, SbMaximum *maximum, GError **error);
+
+#endif

@@ -1,0 +1,47 @@
+/* The stages of the fit, in the order they run; each is a function of its own so that calibration and tests can call it. */
+#ifndef SB_CORE_FIT_STAGES_H
+#define SB_CORE_FIT_STAGES_H
+
+#include "core/fit/fit.h"
+#include "core/fit/maximise.h"
+
+typedef struct SbCandidate {
+  SbCoordinates at;
+  double s;
+} SbCandidate;
+
+enum { SB_KEPT = 3 }; /* candidates that go on from the search */
+
+/* What every stage needs. */
+typedef struct SbStages {
+  SbSpectrum *spectrum;
+  const SbStart *start;
+  gint64 trials, seed;
+  SbPasses *passes;
+  SbProgress *progress;
+} SbStages;
+
+/* Pixel stride that leaves at least `pixels` of them, at most `most`. */
+gint64 stages_stride (const SbSpectrum *spectrum, gint64 pixels, gint64 most);
+
+/* Seeded trials of C10, C12a, C12b on the coarse band, then outward to |q| < limit (units of k_max; 2: the whole band).
+ * Best first; n kept. */
+gboolean search_low_order (const SbStages *stages, double limit, SbCandidate kept[SB_KEPT], int *n, GError **error);
+
+/* Thin low order on the whole band from a candidate. */
+gboolean thin_fit (const SbStages *stages, const SbCandidate *from, gint64 k_stride, SbMaximum *maximum, GError **error);
+/* With tilt and depth, from a few starts of both round the thin fit. */
+gboolean joint_fit (const SbStages *stages, const SbCoordinates *thin, SbMaximum *maximum, GError **error);
+
+/* Everything that is free: climbs on a subset of the pixels, converges on all. Fills the coordinates that were free. */
+gboolean climb (const SbStages *stages, const SbCoordinates *from, SbMaximum *maximum, GError **error);
+gboolean converge (const SbStages *stages, const SbMaximum *from, SbMaximum *maximum, GError **error);
+int free_list (const SbStart *start, int chosen[SB_N_COORDINATES]);
+
+/* Errors from the exact Hessian at the maximum. */
+gboolean errors_fill (const SbStages *stages, SbFit *fit, GError **error);
+
+/* Keeps or turns to the twin, by the sign of the phase. */
+gboolean branch_choose (const SbStages *stages, const char *choice, SbFit *fit, GError **error);
+
+#endif

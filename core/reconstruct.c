@@ -1,0 +1,249 @@
+/* Sums of the kernel -> Phi(q) by a method -> image. See the model's Reconstruction. */
+#include "core/reconstruct.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/error.h"
+#include "kernels/cpu/fft.h"
+
+enum { SB_UPSAMPLING_MAX = 64 };
+
+#define ROW(field) G_STRUCT_OFFSET (SbReconstructionOptions, field)
+
+static const SbParam rows[] = {
+  { .name = "method", .title = "Method", .unit = "", .help = "How the phase image is made.",
+    .type = SB_PARAM_CHOICE, .offset = ROW (method), .value = NAN, .text = "phase", .min = -INFINITY, .max = INFINITY,
+    .show_min = -INFINITY, .show_max = INFINITY, .choices_from = method_names, .flags = SB_PARAM_LIVE },
+  { .name = "upsampling", .title = "Upsampling", .unit = "",
+    .help = "Image pixels per scan point along each axis; 0 takes as many as the aperture resolves.",
+    .type = SB_PARAM_INT, .offset = ROW (upsampling), .value = 0, .min = 0, .max = SB_UPSAMPLING_MAX, .show_min = 0, .show_max = 8,
+    .flags = SB_PARAM_LIVE },
+  { .name = "regularisation", .title = "Regularisation", .unit = "",
+    .help = "Added to the weight of every frequency; where not given it follows from the noise, ring by ring.",
+    .type = SB_PARAM_DOUBLE, .offset = ROW (regularisation), .value = NAN, .min = 0, .max = INFINITY, .show_min = 0,
+    .show_max = 100, .flags = SB_PARAM_LIVE | SB_PARAM_ADVANCED },
+};
+const SbParamGroup reconstruction_params = { "reconstruction", "Reconstruction", sizeof (SbReconstructionOptions), rows,
+                                             G_N_ELEMENTS (rows) };
+
+const char *const *
+method_names (void)
+{
+  static gsize ready = 0;
+  static const char *names[64]; /* far more than there are methods; the last stays NULL */
+  if (g_once_init_enter (&ready)) {
+    for (gsize i = 0; method_registry[i] != NULL && i + 1 < G_N_ELEMENTS (names); i++)
+      names[i] = method_registry[i]->name;
+    g_once_init_leave (&ready, 1);
+  }
+  return names;
+}
+
+const SbMethod *
+method_find (const char *name)
+{
+  for (gsize i = 0; method_registry[i] != NULL; i++)
+    if (g_strcmp0 (method_registry[i]->name, name) == 0)
+      return method_registry[i];
+  return NULL;
+}
+
+void
+upsampling_factors (const SbOptics *optics, gint64 asked, gint64 factor[2])
+{
+  double resolved = 1 / (4 * optics_k_max (optics)); /* lambda / (4 semiangle): the finest period over 2 k_max */
+  for (int axis = 0; axis < 2; axis++)
+    factor[axis] = asked > 0 ? asked : MAX ((gint64)ceil (optics->step[axis] / resolved - 1e-12), 1);
+}
+
+double
+spectrum_noise (const SbSpectrum *spectrum)
+{
+  double counts = spectrum->mean_counts * (double)spectrum->scan_rows * (double)spectrum->scan_cols;
+  return counts > 0 ? spectrum->mean_a2 * spectrum->mean_a2 / counts : 0;
+}
+
+static int
+by_value (const void *a, const void *b)
+{
+  float x = *(const float *)a, y = *(const float *)b;
+  return (x > y) - (x < y);
+}
+
+/* 0 where it has no meaning: a constant image, no memory for the median. */
+double
+image_skewness (const float *x, gsize n)
+{
+  g_autofree float *sorted = n > 0 ? g_try_malloc_n (n, sizeof (float)) : NULL;
+  double second = 0, third = 0;
+  if (sorted == NULL)
+    return 0;
+  memcpy (sorted, x, n * sizeof (float));
+  qsort (sorted, n, sizeof (float), by_value);
+  double median = n % 2 == 1 ? sorted[n / 2] : 0.5 * ((double)sorted[n / 2 - 1] + (double)sorted[n / 2]);
+  for (gsize i = 0; i < n; i++) {
+    double d = (double)x[i] - median;
+    second += d * d;
+    third += d * d * d;
+  }
+  second /= (double)n;
+  third /= (double)n;
+  double skewness = third / pow (second, 1.5);
+  return isfinite (skewness) ? skewness : 0;
+}
+
+void
+image_free (SbImage *image)
+{
+  if (image == NULL)
+    return;
+  g_free (image->phase);
+  g_free (image->absorption);
+  g_free (image);
+}
+
+/* In blocks, so that progress moves; a frequency's sums do not depend on its block. */
+static double *
+grid_sums (SbSpectrum *spectrum, const SbFineGrid *grid, const SbCoordinates *at, SbkSumKind kind, SbProgress *progress,
+           GError **error)
+{
+  enum { BLOCKS = 32, LEAST = 1024 };
+  gint64 n = grid->fine.n, block = MAX ((n + BLOCKS - 1) / BLOCKS, LEAST);
+  SbkView view = { .q_first = 0, .q_count = 0, .q_stride = 1, .q_phase = 0, .k_first = 0, .k_stride = 1 };
+  const SbEngine *engine = spectrum->engine;
+  SbkModel model;
+
+  g_autofree double *sums = sb_alloc ((gsize)n, sizeof (double) * (gsize)sbk_sum_width (kind),
+                                      "The sums of the reconstruction", error);
+  if (sums == NULL)
+    return NULL;
+  optics_model (&spectrum->optics, &spectrum->frame, at, &model);
+  for (gint64 first = 0; first < n; first += block) {
+    SbkFine part = grid->fine;
+    SbkError failure = { "" };
+    part.n = MIN (block, n - first);
+    part.vx += first;
+    part.vy += first;
+    part.source += first;
+    part.conj += first;
+    SbkStatus status = engine->backend->sums (spectrum->g, &view, engine->precise, &model, &part, kind,
+                                              sums + first * sbk_sum_width (kind), progress_cancel_flag (progress),
+                                              &failure);
+    if (!spectrum_fail (status, &failure, error)
+        || !progress_step (progress, (double)(first + part.n) / (double)n, error))
+      return NULL;
+  }
+  return g_steal_pointer (&sums);
+}
+
+/* phi(r) = sum_q Phi(q) exp (2 pi i q.r) of a Phi with phi(-q) = conj phi(q), held at one of each pair. */
+static double *
+image_from_half (const SbFineGrid *grid, const double complex *phi, GError **error)
+{
+  gint64 n_rows = grid->rows, n_cols = grid->cols, width = n_cols / 2 + 1;
+  g_autofree double complex *half = sb_alloc ((gsize)(n_rows * width), sizeof *half, "The image's frequencies", error);
+  g_autofree double *image = half != NULL ? sb_alloc ((gsize)(n_rows * n_cols), sizeof *image, "The image", error) : NULL;
+  if (image == NULL)
+    return NULL;
+  memset (half, 0, (gsize)(n_rows * width) * sizeof *half);
+  for (gint64 f = 0; f < grid->fine.n; f++) {
+    gint64 row = grid->position[f] / n_cols, col = grid->position[f] % n_cols;
+    half[row * width + col] = phi[f];
+    if (col == 0) /* the one column that holds both of a pair */
+      half[(n_rows - row) % n_rows * width] = conj (phi[f]);
+  }
+  if (sbk_fft_c2r_2d (n_rows, n_cols, (double *)half, image) != 0) {
+    sb_fail (error, SB_ERROR_MEMORY, "The transform to the image did not fit into memory; give a smaller upsampling.");
+    return NULL;
+  }
+  return g_steal_pointer (&image);
+}
+
+gboolean
+reconstruction_check (const SbReconstructionOptions *options, GError **error)
+{
+  double eps = options->regularisation;
+  if (method_find (options->method) == NULL) {
+    g_autofree char *known = g_strjoinv (", ", (char **)method_names ());
+    return sb_fail (error, SB_ERROR_ARGUMENT, "There is no method \"%s\"; give one of %s.",
+                    options->method != NULL ? options->method : "", known);
+  }
+  if (!isnan (eps) && !(eps >= 0 && isfinite (eps)))
+    return sb_fail (error, SB_ERROR_ARGUMENT, "regularisation is %g; give a number that is not negative.", eps);
+  if (options->upsampling < 0 || options->upsampling > SB_UPSAMPLING_MAX)
+    return sb_fail (error, SB_ERROR_ARGUMENT, "upsampling is %" G_GINT64_FORMAT "; give 0 (automatic) to %d.",
+                    options->upsampling, SB_UPSAMPLING_MAX);
+  return TRUE;
+}
+
+/* Phi of every fine frequency, and the absorption's where the method has it. */
+static gboolean
+grid_solve (SbSpectrum *spectrum, const SbFineGrid *grid, const SbCoordinates *at, const SbReconstructionOptions *options,
+            SbProgress *progress, double complex **phi, double complex **absorption, GError **error)
+{
+  const SbMethod *method = method_find (options->method);
+  gsize n = (gsize)grid->fine.n;
+  g_autofree double *sums = grid_sums (spectrum, grid, at, method->sums, progress, error);
+  if (sums == NULL || (*phi = sb_alloc (n, sizeof **phi, "The image's frequencies", error)) == NULL)
+    return FALSE;
+  if (method->has_absorption && (*absorption = sb_alloc (n, sizeof **phi, "The image's frequencies", error)) == NULL)
+    return FALSE;
+  return method->solve (grid, sums, spectrum_noise (spectrum), options->regularisation, *phi, *absorption, error);
+}
+
+gboolean
+reconstruct_double (SbSpectrum *spectrum, const SbCoordinates *at, const SbReconstructionOptions *options,
+                    SbProgress *progress, SbFineGrid **grid, double **phase, double **absorption, GError **error)
+{
+  g_autofree double complex *phi = NULL, *amplitude = NULL;
+  gint64 factor[2];
+  *phase = *absorption = NULL;
+  *grid = NULL;
+  if (!reconstruction_check (options, error))
+    return FALSE;
+  upsampling_factors (&spectrum->optics, options->upsampling, factor);
+  g_autoptr (SbFineGrid) fine = fine_grid_new (spectrum, factor, error);
+  if (fine == NULL || !grid_solve (spectrum, fine, at, options, progress, &phi, &amplitude, error))
+    return FALSE;
+  g_autofree double *image = image_from_half (fine, phi, error);
+  if (image == NULL || (amplitude != NULL && (*absorption = image_from_half (fine, amplitude, error)) == NULL))
+    return FALSE;
+  *phase = g_steal_pointer (&image);
+  *grid = g_steal_pointer (&fine);
+  return TRUE;
+}
+
+static float *
+rounded (const double *values, gint64 n, GError **error)
+{
+  float *image = sb_alloc ((gsize)n, sizeof *image, "The image", error);
+  for (gint64 i = 0; image != NULL && i < n; i++)
+    image[i] = (float)values[i];
+  return image;
+}
+
+SbImage *
+reconstruct (SbSpectrum *spectrum, const SbCoordinates *at, const SbReconstructionOptions *options, SbProgress *progress,
+             GError **error)
+{
+  g_autoptr (SbFineGrid) grid = NULL;
+  g_autofree double *phase = NULL, *absorption = NULL;
+  if (!reconstruct_double (spectrum, at, options, progress, &grid, &phase, &absorption, error))
+    return NULL;
+  g_autoptr (SbImage) image = g_new0 (SbImage, 1);
+  image->rows = grid->rows;
+  image->cols = grid->cols;
+  image->absent = grid->absent;
+  for (int axis = 0; axis < 2; axis++) {
+    image->factor[axis] = grid->factor[axis];
+    image->step[axis] = spectrum->optics.step[axis] / (double)grid->factor[axis];
+  }
+  image->phase = rounded (phase, grid->rows * grid->cols, error);
+  if (image->phase == NULL)
+    return NULL;
+  if (absorption != NULL && (image->absorption = rounded (absorption, grid->rows * grid->cols, error)) == NULL)
+    return NULL;
+  return g_steal_pointer (&image);
+}

@@ -1,0 +1,174 @@
+/* The one table behind which arithmetic happens: CPU, CUDA. Plain numbers only, no names, units, files or hosts; needs
+ * nothing but libc, so that it builds alone on a machine that has only a compiler and a GPU.
+ *
+ * Everything lives in the detector frame: k and q in units of k_max (the edge of the aperture is at 1), chi in turns as
+ * monomials x^i y^j (x: detector row, y: detector column), so one G serves every rotation and orientation. */
+#ifndef SBK_BACKEND_H
+#define SBK_BACKEND_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+  SBK_ABI = 1,
+  SBK_DEGREE = 6,      /* of chi */
+  SBK_N_MONOMIALS = 28,/* 1, x, y, x^2, xy, y^2, ... by degree, then by falling power of x */
+  SBK_TILT_X = 28,
+  SBK_TILT_Y = 29,
+  SBK_DEPTH = 30,
+  SBK_N = 31           /* kernel coordinates: 28 monomials (the constant never matters), tilt, depth */
+};
+
+/* index of x^i y^j */
+static inline int
+sbk_monomial (int i, int j)
+{
+  int d = i + j;
+  return d * (d + 1) / 2 + j;
+}
+
+typedef enum SbkStatus {
+  SBK_OK = 0,
+  SBK_CANCELLED,
+  SBK_NO_MEMORY,
+  SBK_DEVICE,      /* the device or its library failed */
+  SBK_UNSUPPORTED  /* this backend does not do it */
+} SbkStatus;
+
+/* Where a failing call leaves its sentence. */
+typedef struct SbkError {
+  char message[256];
+} SbkError;
+
+typedef enum SbkType { SBK_U8, SBK_U16, SBK_U32, SBK_F32, SBK_F64 } SbkType;
+
+/* Runs task (i, worker, data) for every i in [0, n); the caller's threads do it. */
+typedef void (*SbkTask) (int64_t i, unsigned worker, void *data);
+typedef struct SbkThreads {
+  unsigned count;
+  void (*run) (void *pool, int64_t n, SbkTask task, void *data);
+  void *pool;
+} SbkThreads;
+
+/* chi[0] is unused. depth = d lambda k_max^2; tilt = tau / alpha_max. So that
+ * D-+ = sinc (depth (u.v -+ v^2/2 - v.tilt)), u = k / k_max, v = q / k_max. */
+typedef struct SbkModel {
+  double chi[SBK_N_MONOMIALS];
+  double tilt[2];
+  double depth;
+} SbkModel;
+
+/* Bright-field pixels, ordered by detector row: row r holds pixels [row_start[r], row_start[r + 1]), all at x = row_x[r]. */
+typedef struct SbkPixels {
+  int64_t n_pixels, n_rows;
+  const int64_t *row_start; /* [n_rows + 1] */
+  const double *row_x;      /* [n_rows] */
+  const double *pixel_y;    /* [n_pixels] */
+  double edge;              /* width of the aperture's ramp, in units of k_max */
+} SbkPixels;
+
+/* The frequencies that are kept of the scan's spectrum, in storage order: index [row * scan_cols + col] of the full FFT. */
+typedef struct SbkBand {
+  int64_t scan_rows, scan_cols;
+  int64_t n_q;
+  const int64_t *index;  /* [n_q] */
+} SbkBand;
+
+/* Counts to transform: column of pixel p is counts + (size_t) column[p] * positions elements. */
+typedef struct SbkCounts {
+  SbkType type;
+  const void *counts;
+  const int64_t *column;  /* [n_pixels] */
+  double scale;           /* counts are multiplied by it */
+  int64_t taper;          /* scan points of the cosine taper at each border; 0: none */
+} SbkCounts;
+
+/* A part of G: frequencies [q_first, q_first + q_count), every q_stride-th block of SBK_LANES of them starting with block
+ * q_phase; pixels k_first, k_first + k_stride, ... */
+enum { SBK_LANES = 16 };
+typedef struct SbkView {
+  int64_t q_first, q_count;  /* q_first a multiple of SBK_LANES */
+  int64_t q_stride, q_phase; /* 1, 0: all blocks */
+  int64_t k_first, k_stride; /* 0, 1: all pixels */
+} SbkView;
+
+/* Fine frequencies of a reconstruction. The measured value at fine frequency f is G[source[f]], conjugated where conj[f]. */
+typedef struct SbkFine {
+  int64_t n;
+  const double *vx, *vy;   /* detector frame, units of k_max */
+  const int64_t *source;
+  const uint8_t *conj;
+} SbkFine;
+
+/* Per fine frequency. Which fields are filled depends on the call. */
+typedef enum SbkSumKind {
+  SBK_SUM_MATCHED, /* [0] Re <gamma,G>, [1] Im, [2] <gamma,gamma> */
+  SBK_SUM_SSB,     /* [0] Re numerator, [1] Im, [2] denominator (see the model: ssb) */
+  SBK_SUM_COMPLEX, /* [0] <a,a>, [1] <b,b>, [2],[3] <a,b>, [4],[5] <a,G>, [6],[7] <b,G> */
+  SBK_SUM_KINDS
+} SbkSumKind;
+static inline int
+sbk_sum_width (SbkSumKind kind)
+{
+  return kind == SBK_SUM_COMPLEX ? 8 : 3;
+}
+
+typedef struct SbkContext SbkContext;   /* threads, plans, scratch of one session */
+typedef struct SbkSpectrum SbkSpectrum; /* G on the device, with its pixels and band */
+
+typedef struct SbkOpen {
+  SbkThreads threads;
+  int precise;              /* float64 pairs and storage of G */
+  const char *module;       /* path the backend was loaded from, or NULL */
+} SbkOpen;
+
+typedef struct SbkBackend {
+  int abi;           /* SBK_ABI */
+  const char *name;  /* "cpu" */
+  int (*score) (void); /* 0: not usable here; the highest is taken by "auto" */
+
+  SbkStatus (*open) (SbkContext **out, const SbkOpen *how, SbkError *error);
+  void (*close) (SbkContext *context);
+
+  /* cancel: polled address or NULL; a call that sees it non-zero returns SBK_CANCELLED within 0.2 s. */
+
+  /* Counts to G: real FFT over the scan of each pixel's column (mean removed), divided by the scan points. */
+  SbkStatus (*spectrum_from_counts) (SbkContext *context, SbkSpectrum **out, const SbkPixels *pixels, const SbkBand *band,
+                                     const SbkCounts *counts, const int *cancel, SbkError *error);
+  /* G given: g[(pixel * n_q + q) * 2 + {0, 1}]. */
+  SbkStatus (*spectrum_from_values) (SbkContext *context, SbkSpectrum **out, const SbkPixels *pixels, const SbkBand *band,
+                                     const double *g, SbkError *error);
+  void (*spectrum_free) (SbkSpectrum *spectrum);
+  /* Frequencies in the detector frame; set again whenever rotation or orientation change. [n_q] each, copied. */
+  SbkStatus (*spectrum_set_q) (SbkSpectrum *spectrum, const double *vx, const double *vy, SbkError *error);
+  /* sum |G|^2 over the view, float64. */
+  SbkStatus (*power) (SbkSpectrum *spectrum, const SbkView *view, double *power, SbkError *error);
+  /* G back as float64, same order as spectrum_from_values. */
+  SbkStatus (*spectrum_read) (SbkSpectrum *spectrum, int64_t first_pixel, int64_t n_pixels, double *g, SbkError *error);
+
+  /* Numerators of S: value[c] = sum_q |<gamma,G>|^2 / <gamma,gamma> of each candidate. A candidate's bits do not depend on
+   * the batch it stands in. precise: float64 pairs on whatever G is stored. */
+  SbkStatus (*value) (SbkSpectrum *spectrum, const SbkView *view, int precise, int64_t n_models, const SbkModel *models,
+                      double *value, const int *cancel, SbkError *error);
+  /* Value and its derivatives by the 31 kernel coordinates (chi in turns). */
+  SbkStatus (*gradient) (SbkSpectrum *spectrum, const SbkView *view, int precise, const SbkModel *model, double *value,
+                         double gradient[SBK_N], const int *cancel, SbkError *error);
+  /* Value, gradient and exact Hessian over the n chosen kernel coordinates: gradient[n], hessian[n * n], symmetric. */
+  SbkStatus (*hessian) (SbkSpectrum *spectrum, const SbkView *view, int precise, const SbkModel *model, int n,
+                        const int *chosen, double *value, double *gradient, double *hessian, const int *cancel,
+                        SbkError *error);
+  /* Sums over all pixels of the view (its q fields unused) for a reconstruction: out[n * sbk_sum_width (kind)]. */
+  SbkStatus (*sums) (SbkSpectrum *spectrum, const SbkView *view, int precise, const SbkModel *model, const SbkFine *fine,
+                     SbkSumKind kind, double *out, const int *cancel, SbkError *error);
+} SbkBackend;
+
+extern const SbkBackend sbk_cpu;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,365 @@
+/* The CPU backend: chooses the instruction set, hands blocks of frequencies to threads, adds up in fixed order. */
+#include "kernels/cpu/cpu.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+SbkStatus
+cpu_fail (SbkError *error, SbkStatus status, const char *format, ...)
+{
+  va_list args;
+  if (error == NULL)
+    return status;
+  va_start (args, format);
+  vsnprintf (error->message, sizeof error->message, format, args);
+  va_end (args);
+  return status;
+}
+
+int
+cpu_cancelled (const int *cancel)
+{
+  return cancel != NULL && __atomic_load_n (cancel, __ATOMIC_RELAXED) != 0;
+}
+
+int64_t
+cpu_view_blocks (const SbkView *view)
+{
+  int64_t blocks = (view->q_count + SBK_LANES - 1) / SBK_LANES;
+  return blocks <= view->q_phase ? 0 : (blocks - view->q_phase + view->q_stride - 1) / view->q_stride;
+}
+
+int64_t
+cpu_view_block (const SbkView *view, int64_t i)
+{
+  return view->q_first / SBK_LANES + view->q_phase + i * view->q_stride;
+}
+
+void
+cpu_block_init (CpuBlock *block, const SbkSpectrum *s, const SbkView *view, int64_t index, const SbkModel *model)
+{
+  size_t size = s->wide ? sizeof (double) : sizeof (float);
+  block->spectrum = s;
+  block->g = (const char *)s->g + (size_t)index * (size_t)s->n_pixels * 2 * SBK_LANES * size;
+  block->vx = s->vx + index * SBK_LANES;
+  block->vy = s->vy + index * SBK_LANES;
+  for (int l = 0; l < SBK_LANES; l++)
+    block->valid[l] = index * SBK_LANES + l < view->q_first + view->q_count;
+  block->k_first = view->k_first;
+  block->k_stride = view->k_stride;
+  block->model = model;
+}
+
+static const CpuIsa *
+choose_isa (void)
+{
+  const char *forced = getenv ("SIDEBAND_ISA");
+#if defined(__x86_64__)
+  __builtin_cpu_init ();
+  int avx2 = __builtin_cpu_supports ("avx2") && __builtin_cpu_supports ("fma");
+  int avx512 = avx2 && __builtin_cpu_supports ("avx512f") && __builtin_cpu_supports ("avx512dq")
+               && __builtin_cpu_supports ("avx512bw") && __builtin_cpu_supports ("avx512vl");
+  if (forced != NULL && strcmp (forced, "plain") == 0)
+    return &cpu_isa_plain;
+  if (avx512 && (forced == NULL || strcmp (forced, "avx2") != 0))
+    return &cpu_isa_avx512;
+  if (avx2)
+    return &cpu_isa_avx2;
+#else
+  (void)forced;
+#endif
+  return &cpu_isa_plain;
+}
+
+static int
+cpu_score (void)
+{
+  return 1;
+}
+
+static SbkStatus
+cpu_open (SbkContext **out, const SbkOpen *how, SbkError *error)
+{
+  *out = calloc (1, sizeof **out);
+  if (*out == NULL)
+    return cpu_fail (error, SBK_NO_MEMORY, "Not enough memory.");
+  (*out)->threads = how->threads;
+  (*out)->precise = how->precise;
+  (*out)->isa = choose_isa ();
+  return SBK_OK;
+}
+
+static void
+cpu_close (SbkContext *context)
+{
+  free (context);
+}
+
+static const CpuPairs *
+pairs_of (const SbkSpectrum *s, int precise)
+{
+  return &s->context->isa->pairs[s->wide ? CPU_DOUBLE : precise ? CPU_MIXED : CPU_SINGLE];
+}
+
+/* |h|^2 / n of a block's lanes, in order. */
+static double
+block_value (double h[2][SBK_LANES], double n[SBK_LANES])
+{
+  double sum = 0;
+  for (int l = 0; l < SBK_LANES; l++)
+    if (n[l] > 0)
+      sum += (h[0][l] * h[0][l] + h[1][l] * h[1][l]) / n[l];
+  return sum;
+}
+
+/* ---- value ---- */
+
+typedef struct {
+  SbkSpectrum *spectrum;
+  const SbkView *view;
+  const CpuPairs *pairs;
+  int64_t n_models;
+  const SbkModel *models;
+  double *part; /* [blocks][n_models] */
+  const int *cancel;
+} ValueJob;
+
+static void
+value_task (int64_t i, unsigned worker, void *data)
+{
+  ValueJob *job = data;
+  CpuBlock block;
+  (void)worker;
+  /* All candidates of a block one after the other: its part of G stays in the cache. */
+  for (int64_t c = 0; c < job->n_models && !cpu_cancelled (job->cancel); c++) {
+    double h[2][SBK_LANES], n[SBK_LANES];
+    cpu_block_init (&block, job->spectrum, job->view, cpu_view_block (job->view, i), &job->models[c]);
+    job->pairs->value (&block, h, n);
+    job->part[i * job->n_models + c] = block_value (h, n);
+  }
+}
+
+static SbkStatus
+cpu_value (SbkSpectrum *s, const SbkView *view, int precise, int64_t n_models, const SbkModel *models, double *value,
+           const int *cancel, SbkError *error)
+{
+  int64_t blocks = cpu_view_blocks (view);
+  double *part = calloc ((size_t)(blocks * n_models) + 1, sizeof *part);
+  if (part == NULL)
+    return cpu_fail (error, SBK_NO_MEMORY, "Not enough memory for a batch of %lld candidates.", (long long)n_models);
+  ValueJob job = { s, view, pairs_of (s, precise), n_models, models, part, cancel };
+  s->context->threads.run (s->context->threads.pool, blocks, value_task, &job);
+  for (int64_t c = 0; c < n_models; c++) {
+    value[c] = 0;
+    for (int64_t i = 0; i < blocks; i++)
+      value[c] += part[i * n_models + c];
+  }
+  free (part);
+  return cpu_cancelled (cancel) ? SBK_CANCELLED : SBK_OK;
+}
+
+/* ---- gradient and Hessian ---- */
+
+typedef struct {
+  SbkSpectrum *spectrum;
+  const SbkView *view;
+  const CpuPairs *pairs;
+  const SbkModel *model;
+  int count;         /* of chosen coordinates; 0: the gradient only */
+  const int *chosen;
+  int width;         /* doubles a block leaves: value, gradient, Hessian */
+  double *part;      /* [blocks][width] */
+  CpuHessianScratch *scratch; /* [workers] */
+  const int *cancel;
+} DerivativeJob;
+
+static void
+derivative_task (int64_t i, unsigned worker, void *data)
+{
+  DerivativeJob *job = data;
+  CpuBlock block;
+  double h[2][SBK_LANES], n[SBK_LANES], *part = job->part + i * job->width;
+  if (cpu_cancelled (job->cancel))
+    return;
+  cpu_block_init (&block, job->spectrum, job->view, cpu_view_block (job->view, i), job->model);
+  job->pairs->value (&block, h, n);
+  part[0] = block_value (h, n);
+  if (job->count == 0)
+    job->pairs->gradient (&block, h, n, part + 1);
+  else
+    job->pairs->hessian (&block, h, n, job->count, job->chosen, &job->scratch[worker], part + 1, part + 1 + job->count);
+}
+
+static void
+add_parts (const double *part, int64_t blocks, int width, double *sum)
+{
+  memset (sum, 0, (size_t)width * sizeof *sum);
+  for (int64_t i = 0; i < blocks; i++)
+    for (int j = 0; j < width; j++)
+      sum[j] += part[i * width + j];
+}
+
+static SbkStatus
+cpu_gradient (SbkSpectrum *s, const SbkView *view, int precise, const SbkModel *model, double *value,
+              double gradient[SBK_N], const int *cancel, SbkError *error)
+{
+  int64_t blocks = cpu_view_blocks (view);
+  double sum[1 + SBK_N];
+  DerivativeJob job = { s, view, pairs_of (s, precise), model, 0, NULL, 1 + SBK_N, NULL, NULL, cancel };
+  job.part = calloc ((size_t)blocks * (size_t)job.width + 1, sizeof *job.part);
+  if (job.part == NULL)
+    return cpu_fail (error, SBK_NO_MEMORY, "Not enough memory for the gradient.");
+  s->context->threads.run (s->context->threads.pool, blocks, derivative_task, &job);
+  add_parts (job.part, blocks, job.width, sum);
+  free (job.part);
+  *value = sum[0];
+  memcpy (gradient, sum + 1, SBK_N * sizeof *gradient);
+  return cpu_cancelled (cancel) ? SBK_CANCELLED : SBK_OK;
+}
+
+static void
+free_hessian_scratch (CpuHessianScratch *scratch, unsigned workers)
+{
+  for (unsigned w = 0; scratch != NULL && w < workers; w++) {
+    free (scratch[w].second);
+    free (scratch[w].first);
+  }
+  free (scratch);
+}
+
+static CpuHessianScratch *
+new_hessian_scratch (unsigned workers, int count)
+{
+  CpuHessianScratch *scratch = calloc (workers, sizeof *scratch);
+  for (unsigned w = 0; scratch != NULL && w < workers; w++) {
+    scratch[w].second = malloc ((size_t)count * (size_t)(count + 1) / 2 * SBK_LANES * sizeof (double));
+    scratch[w].first = malloc ((size_t)count * 3 * SBK_LANES * sizeof (double));
+    if (scratch[w].second == NULL || scratch[w].first == NULL) {
+      free_hessian_scratch (scratch, workers);
+      return NULL;
+    }
+  }
+  return scratch;
+}
+
+static SbkStatus
+cpu_hessian (SbkSpectrum *s, const SbkView *view, int precise, const SbkModel *model, int n, const int *chosen,
+             double *value, double *gradient, double *hessian, const int *cancel, SbkError *error)
+{
+  int64_t blocks = cpu_view_blocks (view);
+  unsigned workers = s->context->threads.count;
+  DerivativeJob job = { s, view, pairs_of (s, precise), model, n, chosen, 1 + n + n * (n + 1) / 2, NULL, NULL, cancel };
+  double *sum = malloc ((size_t)job.width * sizeof *sum);
+  job.part = calloc ((size_t)blocks * (size_t)job.width + 1, sizeof *job.part);
+  job.scratch = new_hessian_scratch (workers, n);
+  SbkStatus status = SBK_OK;
+  if (sum == NULL || job.part == NULL || job.scratch == NULL)
+    status = cpu_fail (error, SBK_NO_MEMORY, "Not enough memory for the Hessian.");
+  if (status == SBK_OK) {
+    s->context->threads.run (s->context->threads.pool, blocks, derivative_task, &job);
+    add_parts (job.part, blocks, job.width, sum);
+    *value = sum[0];
+    memcpy (gradient, sum + 1, (size_t)n * sizeof *gradient);
+    for (int i = 0, at = 1 + n; i < n; i++)
+      for (int j = i; j < n; j++, at++)
+        hessian[i * n + j] = hessian[j * n + i] = sum[at];
+    if (cpu_cancelled (cancel))
+      status = SBK_CANCELLED;
+  }
+  free (sum);
+  free (job.part);
+  free_hessian_scratch (job.scratch, workers);
+  return status;
+}
+
+/* ---- sums of a reconstruction ---- */
+
+typedef struct {
+  SbkSpectrum *spectrum;
+  const SbkView *view;
+  const CpuPairs *pairs;
+  const SbkModel *model;
+  const SbkFine *fine;
+  SbkSumKind kind;
+  double *out;
+  const int *cancel;
+} SumsJob;
+
+static void
+sums_task (int64_t task, unsigned worker, void *data)
+{
+  SumsJob *job = data;
+  const SbkSpectrum *s = job->spectrum;
+  const SbkFine *f = job->fine;
+  size_t size = s->wide ? sizeof (double) : sizeof (float);
+  (void)worker;
+  if (cpu_cancelled (job->cancel))
+    return;
+  CpuFine fine = { .spectrum = s, .k_first = job->view->k_first, .k_stride = job->view->k_stride, .model = job->model,
+                   .kind = job->kind };
+  int64_t first = task * SBK_LANES;
+  fine.lanes = (int)(f->n - first < SBK_LANES ? f->n - first : SBK_LANES);
+  for (int l = 0; l < SBK_LANES; l++) {
+    int64_t at = first + (l < fine.lanes ? l : 0), q = f->source[at];
+    fine.g[l] = (const char *)s->g
+                + (size_t)((q / SBK_LANES) * s->n_pixels * 2 * SBK_LANES + q % SBK_LANES) * size;
+    fine.sign[l] = f->conj[at] ? -1 : 1;
+    fine.vx[l] = f->vx[at];
+    fine.vy[l] = f->vy[at];
+  }
+  job->pairs->sums (&fine, job->out + first * sbk_sum_width (job->kind));
+}
+
+static SbkStatus
+cpu_sums (SbkSpectrum *s, const SbkView *view, int precise, const SbkModel *model, const SbkFine *fine, SbkSumKind kind,
+          double *out, const int *cancel, SbkError *error)
+{
+  SumsJob job = { s, view, pairs_of (s, precise), model, fine, kind, out, cancel };
+  (void)error;
+  s->context->threads.run (s->context->threads.pool, (fine->n + SBK_LANES - 1) / SBK_LANES, sums_task, &job);
+  return cpu_cancelled (cancel) ? SBK_CANCELLED : SBK_OK;
+}
+
+/* ---- power ---- */
+
+SbkStatus
+cpu_power (SbkSpectrum *s, const SbkView *view, double *power, SbkError *error)
+{
+  CpuBlock block;
+  (void)error;
+  *power = 0;
+  for (int64_t i = 0; i < cpu_view_blocks (view); i++) {
+    double lane[SBK_LANES] = { 0 };
+    cpu_block_init (&block, s, view, cpu_view_block (view, i), NULL);
+    for (int64_t k = view->k_first; k < s->n_pixels; k += view->k_stride)
+      for (int l = 0; l < SBK_LANES; l++) {
+        int64_t at = 2 * SBK_LANES * k + l;
+        double re = s->wide ? ((const double *)block.g)[at] : (double)((const float *)block.g)[at];
+        double im = s->wide ? ((const double *)block.g)[at + SBK_LANES] : (double)((const float *)block.g)[at + SBK_LANES];
+        lane[l] += re * re + im * im;
+      }
+    for (int l = 0; l < SBK_LANES; l++)
+      *power += block.valid[l] * lane[l];
+  }
+  return SBK_OK;
+}
+
+const SbkBackend sbk_cpu = {
+  .abi = SBK_ABI,
+  .name = "cpu",
+  .score = cpu_score,
+  .open = cpu_open,
+  .close = cpu_close,
+  .spectrum_from_counts = cpu_spectrum_from_counts,
+  .spectrum_from_values = cpu_spectrum_from_values,
+  .spectrum_free = cpu_spectrum_free,
+  .spectrum_set_q = cpu_spectrum_set_q,
+  .power = cpu_power,
+  .spectrum_read = cpu_spectrum_read,
+  .value = cpu_value,
+  .gradient = cpu_gradient,
+  .hessian = cpu_hessian,
+  .sums = cpu_sums,
+};

@@ -1,0 +1,99 @@
+/* Inside of the CPU backend: what the files of this folder share. */
+#ifndef SBK_CPU_H
+#define SBK_CPU_H
+
+#include "kernels/backend.h"
+
+typedef struct CpuIsa CpuIsa;
+
+struct SbkContext {
+  SbkThreads threads;
+  int precise;
+  const CpuIsa *isa;
+};
+
+/* G is [block][pixel][re | im][SBK_LANES]: a task walks one block of frequencies over all pixels, one after the other. */
+struct SbkSpectrum {
+  SbkContext *context;
+  int64_t n_pixels, n_rows, n_q, n_blocks;
+  int64_t *row_start;
+  double *row_x, *pixel_y;
+  double *pixel_a;   /* A at the pixel */
+  double edge;
+  double *vx, *vy;   /* [n_blocks * SBK_LANES], padded far outside */
+  int wide;          /* G in float64 */
+  void *g;
+};
+
+/* What one block needs to know. */
+typedef struct CpuBlock {
+  const SbkSpectrum *spectrum;
+  const void *g;             /* of this block */
+  const double *vx, *vy;     /* [SBK_LANES] */
+  double valid[SBK_LANES];   /* 1: the lane counts, 0: beyond the view */
+  int64_t k_first, k_stride;
+  const SbkModel *model;
+} CpuBlock;
+
+/* Room that a task needs beyond its stack; one per worker. */
+typedef struct CpuHessianScratch {
+  double *second;  /* [n (n + 1) / 2][SBK_LANES] */
+  double *first;   /* [n][3][SBK_LANES] */
+} CpuHessianScratch;
+
+/* One fine block of up to SBK_LANES frequencies of a reconstruction. */
+typedef struct CpuFine {
+  const SbkSpectrum *spectrum;
+  const void *g[SBK_LANES];  /* first pixel's value of each lane: g[l][0] re, g[l][SBK_LANES] im */
+  double sign[SBK_LANES];    /* -1: conjugate */
+  double vx[SBK_LANES], vy[SBK_LANES];
+  int lanes;
+  int64_t k_first, k_stride;
+  const SbkModel *model;
+  SbkSumKind kind;
+} CpuFine;
+
+/* One set for each pair of arithmetic and storage. */
+typedef struct CpuPairs {
+  /* h[2][SBK_LANES], n[SBK_LANES] of the block */
+  void (*value) (const CpuBlock *block, double h[2][SBK_LANES], double n[SBK_LANES]);
+  /* after value: adds to gradient[SBK_N] */
+  void (*gradient) (const CpuBlock *block, double h[2][SBK_LANES], double n[SBK_LANES], double gradient[SBK_N]);
+  /* after value: gradient[n], upper triangle of the Hessian by rows [n (n + 1) / 2] */
+  void (*hessian) (const CpuBlock *block, double h[2][SBK_LANES], double n[SBK_LANES], int count, const int *chosen,
+                   CpuHessianScratch *scratch, double *gradient, double *hessian);
+  void (*sums) (const CpuFine *fine, double *out /* [lanes][width] */);
+} CpuPairs;
+
+enum { CPU_SINGLE, CPU_MIXED, CPU_DOUBLE, CPU_PAIRS }; /* float on float G, double on float G, double on double G */
+
+struct CpuIsa {
+  const char *name;
+  CpuPairs pairs[CPU_PAIRS];
+};
+
+extern const CpuIsa cpu_isa_plain;
+#if defined(__x86_64__)
+extern const CpuIsa cpu_isa_avx2, cpu_isa_avx512;
+#endif
+
+SbkStatus cpu_spectrum_alloc (SbkContext *context, SbkSpectrum **out, const SbkPixels *pixels, const SbkBand *band,
+                              SbkError *error);
+SbkStatus cpu_spectrum_from_counts (SbkContext *context, SbkSpectrum **out, const SbkPixels *pixels, const SbkBand *band,
+                                    const SbkCounts *counts, const int *cancel, SbkError *error);
+SbkStatus cpu_spectrum_from_values (SbkContext *context, SbkSpectrum **out, const SbkPixels *pixels, const SbkBand *band,
+                                    const double *g, SbkError *error);
+void cpu_spectrum_free (SbkSpectrum *spectrum);
+SbkStatus cpu_spectrum_set_q (SbkSpectrum *spectrum, const double *vx, const double *vy, SbkError *error);
+SbkStatus cpu_power (SbkSpectrum *spectrum, const SbkView *view, double *power, SbkError *error);
+SbkStatus cpu_spectrum_read (SbkSpectrum *spectrum, int64_t first_pixel, int64_t n_pixels, double *g, SbkError *error);
+
+SbkStatus cpu_fail (SbkError *error, SbkStatus status, const char *format, ...) __attribute__ ((format (printf, 3, 4)));
+int cpu_cancelled (const int *cancel);
+/* Blocks of a view: their number, and the index of the i-th. */
+int64_t cpu_view_blocks (const SbkView *view);
+int64_t cpu_view_block (const SbkView *view, int64_t i);
+void cpu_block_init (CpuBlock *block, const SbkSpectrum *spectrum, const SbkView *view, int64_t index,
+                     const SbkModel *model);
+
+#endif

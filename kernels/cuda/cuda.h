@@ -1,0 +1,131 @@
+/* Inside of the CUDA backend: what its files share. C linkage only, no standard C++ library. */
+#ifndef SBK_CUDA_H
+#define SBK_CUDA_H
+
+#include <cuda_runtime.h>
+
+#include "kernels/backend.h"
+
+/* Device memory that grows and is kept from call to call. */
+typedef struct CudaRoom {
+  void *data;
+  size_t size;
+} CudaRoom;
+
+enum {
+  ROOM_MODELS,
+  ROOM_PARTIAL,  /* sums of a chunk of rows, of each frequency */
+  ROOM_H,        /* h and n of each frequency */
+  ROOM_BLOCKS,   /* sums of each block of threads */
+  ROOM_TOTAL,
+  ROOM_FIRST,    /* first derivatives of h and n */
+  ROOM_FINE,
+  ROOM_OUT,
+  ROOM_COUNTS,
+  ROOM_IMAGE,
+  ROOM_HALF,
+  ROOMS
+};
+
+struct SbkContext {
+  SbkThreads threads;
+  int precise;
+  int device;
+  int processors;
+  cudaStream_t stream;
+  CudaRoom room[ROOMS];
+  void *pinned;
+  size_t pinned_size;
+};
+
+/* What kernels see of a spectrum; passed by value. G is [pixel][pitch], interleaved. */
+typedef struct CudaG {
+  const void *g;
+  long long pitch;
+  int n_pixels, n_rows;
+  const int *row_start;   /* [n_rows + 1] */
+  const double *row_x;    /* [n_rows] */
+  const double *row_y0;   /* [n_rows] first pixel's y */
+  const int *row_whole;   /* [n_rows] no gap: y = row_y0 + j dy */
+  const double2 *pixel;   /* [n_pixels] y, A */
+  const float2 *pixel_f;
+  double dy, edge;
+  const double *vx, *vy;  /* [n_q] */
+  int q_first, q_count, q_stride, q_phase; /* q_count: frequencies the view holds, q_stride in blocks of SBK_LANES */
+  int q_end;              /* frequencies at or beyond it are not of the view */
+  int k_first, k_stride;
+  int chunk_rows, chunks;
+} CudaG;
+
+struct SbkSpectrum {
+  SbkContext *context;
+  int64_t n_pixels, n_rows, n_q;
+  int wide;
+  CudaG view;             /* all of it */
+  void *memory[10];
+  int n_memory;
+};
+
+SbkStatus cuda_fail (SbkError *error, SbkStatus status, const char *format, ...) __attribute__ ((format (printf, 3, 4)));
+/* cudaError_t as a status with a sentence: what = what was tried. */
+SbkStatus cuda_check (SbkContext *context, cudaError_t code, const char *what, SbkError *error);
+int cuda_cancelled (const int *cancel);
+void *cuda_room (SbkContext *context, int which, size_t size, SbkError *error);
+void *cuda_pinned (SbkContext *context, size_t size, SbkError *error);
+/* The part of a spectrum that a view holds, cut into chunks of rows so that `threads` fill the device. */
+CudaG cuda_view (const SbkSpectrum *spectrum, const SbkView *view, int64_t q_count, int chunk_rows);
+int64_t cuda_view_count (const SbkView *view);
+/* Bytes to the host, through pinned memory; waits. */
+SbkStatus cuda_fetch (SbkContext *context, void *to, const void *from, size_t size, SbkError *error);
+SbkStatus cuda_send (SbkContext *context, void *to, const void *from, size_t size, SbkError *error);
+
+SbkStatus cuda_spectrum_from_counts (SbkContext *context, SbkSpectrum **out, const SbkPixels *pixels, const SbkBand *band,
+                                     const SbkCounts *counts, const int *cancel, SbkError *error);
+SbkStatus cuda_spectrum_from_values (SbkContext *context, SbkSpectrum **out, const SbkPixels *pixels, const SbkBand *band,
+                                     const double *g, SbkError *error);
+SbkStatus cuda_spectrum_alloc (SbkContext *context, SbkSpectrum **out, const SbkPixels *pixels, const SbkBand *band,
+                               SbkError *error);
+void cuda_spectrum_free (SbkSpectrum *spectrum);
+SbkStatus cuda_spectrum_set_q (SbkSpectrum *spectrum, const double *vx, const double *vy, SbkError *error);
+SbkStatus cuda_spectrum_read (SbkSpectrum *spectrum, int64_t first_pixel, int64_t n_pixels, double *g, SbkError *error);
+SbkStatus cuda_power (SbkSpectrum *spectrum, const SbkView *view, double *power, SbkError *error);
+SbkStatus cuda_value (SbkSpectrum *spectrum, const SbkView *view, int precise, int64_t n_models, const SbkModel *models,
+                      double *value, const int *cancel, SbkError *error);
+SbkStatus cuda_gradient (SbkSpectrum *spectrum, const SbkView *view, int precise, const SbkModel *model, double *value,
+                         double gradient[SBK_N], const int *cancel, SbkError *error);
+SbkStatus cuda_hessian (SbkSpectrum *spectrum, const SbkView *view, int precise, const SbkModel *model, int n,
+                        const int *chosen, double *value, double *gradient, double *hessian, const int *cancel,
+                        SbkError *error);
+SbkStatus cuda_sums (SbkSpectrum *spectrum, const SbkView *view, int precise, const SbkModel *model, const SbkFine *fine,
+                     SbkSumKind kind, double *out, const int *cancel, SbkError *error);
+
+/* value pass of one model, left on the device: h and n in ROOM_H ([3][q_count]), S's numerator in ROOM_TOTAL. */
+SbkStatus cuda_value_pass (SbkSpectrum *spectrum, const CudaG *view, int precise, const SbkModel *models, int n_models,
+                           int keep_h, SbkError *error);
+
+enum { CUDA_THREADS = 128 };
+static inline int
+cuda_blocks (int64_t n, int threads)
+{
+  return (int)((n + threads - 1) / threads);
+}
+
+#define CUDA_TRY(context, call, what)                                                                                   \
+  do {                                                                                                                  \
+    SbkStatus status_ = cuda_check (context, call, what, error);                                                        \
+    if (status_ != SBK_OK)                                                                                              \
+      return status_;                                                                                                   \
+  } while (0)
+
+/* The arithmetic and storage of a call, as template arguments. */
+#define CUDA_DISPATCH(spectrum, precise, CALL)                                                                          \
+  do {                                                                                                                  \
+    if ((spectrum)->wide)                                                                                               \
+      CALL (double, double);                                                                                            \
+    else if (precise)                                                                                                   \
+      CALL (double, float);                                                                                             \
+    else                                                                                                                \
+      CALL (float, float);                                                                                              \
+  } while (0)
+
+#endif

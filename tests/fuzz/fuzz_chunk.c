@@ -1,0 +1,30 @@
+/* Any bytes as one stored chunk. The first three say filter, element size and how many bytes it should decode
+ * to. */
+#include <glib.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/chunk.h"
+
+int LLVMFuzzerTestOneInput (const uint8_t *data, size_t size);
+
+int
+LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
+{
+  static const gsize elements[] = { 1, 2, 4, 8 };
+  if (size < 3)
+    return 0;
+  SbChunkCodec codec = { (SbChunkFilter)(data[0] % 4), elements[data[0] / 4 % 4],
+                         8 * (gsize)(1 + data[0] / 16), data[1] & 1 };
+  gsize out_size = codec.element * (1 + (gsize)data[2] * (data[1] & 2 ? 16 : 1));
+  g_autoptr (GError) error = NULL;
+  /* Buffers of the exact size, so that one byte beyond is noticed. */
+  guint8 *in = g_malloc (MAX (size - 3, 1)), *out = g_malloc (out_size);
+  memcpy (in, data + 3, size - 3);
+  if (chunk_decode (&codec, data[1] >> 2, in, size - 3, out, out_size, &error) == (error != NULL))
+    abort ();
+  g_free (in);
+  g_free (out);
+  return 0;
+}
