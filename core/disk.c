@@ -270,11 +270,13 @@ disk_find (const double *mean, const guint8 *bad, gint64 rows, gint64 cols, SbDi
     return no_disk (error, "the brightest region has no clear edge");
   if (found.radius < MIN_RADIUS && quality.plateau - quality.outside < 10 * quality.noise)
     return no_disk (error, "no bright region stands out of the noise");
-  if (found.radius < MIN_RADIUS)
+  if (found.radius < MIN_RADIUS) {
+    char radius[G_ASCII_DTOSTR_BUF_SIZE];
     return sb_fail (error, SB_ERROR_DATA,
-                    "The bright-field disk is only %.1f detector pixels in radius; at least %d are "
-                    "needed: use a longer camera length or less binning.",
-                    found.radius, MIN_RADIUS);
+                    "The bright-field disk is only %s detector pixels in radius; at least %d are needed: use a "
+                    "longer camera length or less binning.",
+                    g_ascii_formatd (radius, sizeof radius, "%.1f", found.radius), MIN_RADIUS);
+  }
   *disk = found;
   return TRUE;
 }

@@ -146,9 +146,9 @@ alloc_counts (SbGather *gather, GError **error)
   if (limit > 0 && bytes > (double)limit) {
     sb_fail (error, SB_ERROR_MEMORY,
              "The counts of %" G_GINT64_FORMAT " bright-field pixels at %" G_GINT64_FORMAT
-             " scan positions take %.2f GB, more than the %.2f GB allowed; raise memory or give a smaller "
+             " scan positions take %.0f MB, more than the %.0f MB allowed; raise memory or give a smaller "
              "scan_region.",
-             gather->n_pixels, gather->positions, bytes / 1e9, (double)limit / 1e9);
+             gather->n_pixels, gather->positions, bytes / 1e6, (double)limit / 1e6);
     return NULL;
   }
   char *counts = sb_alloc ((gsize)gather->n_pixels, (gsize)gather->positions * gather->item,

@@ -8,12 +8,13 @@
 
 #define REACH 0.4       /* k_max, of the coarse scan */
 #define UNCERTAIN 1.01  /* ratio of S below which two orientations cannot be told apart */
-enum { TRIALS = 100, REFINED = 2, SECTIONS = 14, SUBSET_PIXELS = 512, SUBSET = 8 };
+enum { TRIALS = 100, REFINED = 2, SECTIONS = 9, SUBSET_PIXELS = 256, SUBSET = 8 };
 
 /* The search of one frame: low order, thin, the usual ranges. */
 typedef struct {
   SbStages stages;
   SbStart start;
+  SbCoordinates origin;
 } Thin;
 
 static gboolean
@@ -23,6 +24,7 @@ thin_init (Thin *thin, SbSpectrum *spectrum, SbPasses *passes, SbProgress *progr
   SbFitOptions fit;
   param_group_defaults (&fit_params, &fit);
   gboolean ok = start_resolve (&thin->start, &none, &fit, &spectrum->optics, NULL, error);
+  thin->origin = thin->start.start;
   thin->stages = (SbStages){ spectrum, &thin->start, TRIALS, fit.seed, passes, progress };
   param_group_clear (&fit_params, &fit);
   return ok;
@@ -60,7 +62,7 @@ place_polish (Thin *thin, Place *place, GError **error)
   return TRUE;
 }
 
-/* Golden sections of the angle round a place, to a hundredth of a degree. */
+/* Golden sections of the angle round a place, to a fifth of a degree, then a parabola. */
 static gboolean
 place_refine (Thin *thin, Place *place, double half_width, GError **error)
 {
@@ -90,25 +92,43 @@ place_refine (Thin *thin, Place *place, double half_width, GError **error)
   return TRUE;
 }
 
+/* One angle of the scan: every third is searched, its neighbours start from what it found. */
+static gboolean
+scan_angle (Thin *thin, Place *places, int i, int n, GError **error)
+{
+  gboolean searched = i % 3 == 1 || n == 1;
+  int near = CLAMP (i - i % 3 + 1, 0, n - 1);
+  thin->stages.trials = searched ? TRIALS : 0;
+  thin->start.start = searched ? thin->origin : places[near].best.at;
+  gboolean ok = place_search (thin, &places[i], REACH, error);
+  thin->stages.trials = TRIALS;
+  thin->start.start = thin->origin;
+  return ok;
+}
+
 /* S every 10 degrees of each orientation that is open. */
 static gboolean
 scan (Thin *thin, SbCalibration *calibration, Place *places, int *n, GError **error)
 {
+  int steps = calibration->given_rotation ? 1 : SB_ROTATION_STEPS, done = 0;
   *n = 0;
   for (int o = 0; o < 2; o++) {
     if (calibration->given_orientation && o != calibration->frame.transpose)
       continue;
-    for (int i = 0; i < (calibration->given_rotation ? 1 : SB_ROTATION_STEPS); i++) {
-      Place *place = &places[*n];
-      place->frame.transpose = o;
-      place->frame.rotation = calibration->given_rotation ? calibration->frame.rotation
-                                                          : calibration->scan_angle[i] * G_PI / 180;
-      if (!place_search (thin, place, REACH, error)
-          || !progress_step (thin->stages.progress, 0.8 * (o * SB_ROTATION_STEPS + i) / (2.0 * SB_ROTATION_STEPS), error))
-        return FALSE;
-      calibration->scan_agreement[o][i] = place->best.s;
-      ++*n;
-    }
+    Place *mine = places + *n;
+    for (int i = 0; i < steps; i++)
+      mine[i].frame = (SbFrame){ calibration->given_rotation ? calibration->frame.rotation
+                                                             : calibration->scan_angle[i] * G_PI / 180, o };
+    for (int pass = 0; pass < 2; pass++)
+      for (int i = 0; i < steps; i++) {
+        if ((i % 3 == 1 || steps == 1) != (pass == 0))
+          continue;
+        if (!scan_angle (thin, mine, i, steps, error)
+            || !progress_step (thin->stages.progress, 0.7 * ++done / (2.0 * steps), error))
+          return FALSE;
+        calibration->scan_agreement[o][i] = mine[i].best.s;
+      }
+    *n += steps;
   }
   return TRUE;
 }
@@ -159,11 +179,14 @@ rotation_find (SbCalibration *calibration, SbSpectrum *spectrum, SbPasses *passe
   if (!thin_init (&thin, spectrum, passes, progress, error) || !scan (&thin, calibration, places, &n, error))
     return FALSE;
   count = pick (places, n, best);
-  for (int i = 0; i < count; i++)
+  thin.stages.trials = 0; /* outward from what the scan found */
+  for (int i = 0; i < count; i++) {
+    thin.start.start = best[i].best.at;
     if (!place_search (&thin, &best[i], 2, error) || !place_polish (&thin, &best[i], error)
         || (!calibration->given_rotation && !place_refine (&thin, &best[i], G_PI / SB_ROTATION_STEPS, error))
-        || !progress_step (progress, 0.8 + 0.2 * (i + 1) / count, error))
+        || !progress_step (progress, 0.7 + 0.3 * (i + 1) / count, error))
       return FALSE;
+  }
   int top = count > 1 && best[1].best.s > best[0].best.s ? 1 : 0;
   calibration->frame = best[top].frame;
   calibration->frame.rotation = remainder (calibration->frame.rotation, 2 * G_PI);

@@ -69,7 +69,8 @@ in_range (const char *name, double value, GError **error)
 }
 
 static gboolean
-resolve_optics (SbSetup *setup, const SbHeader *header, const SbOpticsOptions *given, const SbOptics *earlier, GError **error)
+resolve_optics (SbSetup *setup, const SbHeader *header, const SbOpticsOptions *given, const SbOptics *earlier,
+                GError **error)
 {
   SbOptics *optics = &setup->optics;
   optics->energy = resolve (setup, "energy", "kV", given->energy, header->energy, earlier->energy);

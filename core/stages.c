@@ -69,7 +69,8 @@ command_end (SbCommand *command, gboolean done)
     json_t *warnings = json_copy (json_object_get (acquisition, "warnings"));
     command_set (command, "acquisition", acquisition);
     for (int from = 0; from < 2; from++) {
-      json_t *more = report_strings (from == 0 ? command->setup.warnings : calibration != NULL ? calibration->warnings : NULL);
+      GPtrArray *of_calibration = calibration != NULL ? calibration->warnings : NULL;
+      json_t *more = report_strings (from == 0 ? command->setup.warnings : of_calibration);
       json_array_extend (warnings, more);
       json_decref (more);
     }

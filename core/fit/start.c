@@ -1,4 +1,4 @@
-/* The user's texts about aberrations, resolved to coordinates: where the fit starts, what is held, within which limits. */
+/* The user's texts about aberrations, resolved to coordinates: where the fit starts, what is held, within what limits. */
 #include <math.h>
 #include <string.h>
 
@@ -14,21 +14,25 @@ static const double tilt_range = 30, depth_range = 60;
 
 static const SbParam rows[] = {
   { .name = "coefficients", .title = "Known coefficients", .unit = "nm, rad",
-    .help = "Known aberrations, as in \"C10=5.5 C12=1.2 phi12=0.3 tilt_row=2\" (nm, angles rad, tilt mrad, depth nm); "
-            "a fit holds them.",
+    .help = "Known aberrations, as in \"C10=5.5 C12=1.2 phi12=0.3 tilt_row=2\" (nm, angles rad, tilt mrad, "
+            "depth nm); a fit holds them.",
     .type = SB_PARAM_TEXT, ROW (coefficients), PLAIN, .flags = SB_PARAM_LIVE },
   { .name = "start", .title = "Start values", .unit = "nm, rad",
     .help = "Where the fit starts, in the form of coefficients; what stands here is not searched.",
     .type = SB_PARAM_TEXT, ROW (start), PLAIN, .flags = SB_PARAM_ADVANCED },
-  { .name = "lock", .title = "Hold", .unit = "", .help = "Names the fit holds at their start or zero, as in \"C30 depth tilt\".",
+  { .name = "lock", .title = "Hold", .unit = "",
+    .help = "Names the fit holds at their start or zero, as in \"C30 depth tilt\".",
     .type = SB_PARAM_TEXT, ROW (lock), PLAIN, .flags = SB_PARAM_ADVANCED },
-  { .name = "range", .title = "Limits", .unit = "nm, mrad", .help = "Limits of the fit, as in \"C10=-40:40 C12=0:10 depth=0:6\".",
+  { .name = "range", .title = "Limits", .unit = "nm, mrad",
+    .help = "Limits of the fit, as in \"C10=-40:40 C12=0:10 depth=0:6\".",
     .type = SB_PARAM_TEXT, ROW (range), PLAIN, .flags = SB_PARAM_ADVANCED },
   { .name = "from", .title = "From result", .unit = "",
-    .help = "A result file: its calibration is taken and its values are the start of a fit, or known to a reconstruction.",
+    .help = "A result file: its calibration is taken; its values are the start of a fit, or known to a "
+            "reconstruction.",
     .type = SB_PARAM_PATH, ROW (from), PLAIN },
 };
-const SbParamGroup aberration_params = { "aberrations", "Aberrations", sizeof (SbAberrationOptions), rows, G_N_ELEMENTS (rows) };
+const SbParamGroup aberration_params = { "aberrations", "Aberrations", sizeof (SbAberrationOptions), rows,
+                                         G_N_ELEMENTS (rows) };
 
 /* ---- limits ---- */
 
@@ -166,6 +170,21 @@ reconcile (SbStart *start, const gboolean ranged[SB_N_COORDINATES], const SbOpti
   return TRUE;
 }
 
+/* Numbers beyond any microscope (rad at the edge, mrad, nm) would only overflow further on. */
+static gboolean
+plausible (const SbStart *start, const SbOptics *optics, GError **error)
+{
+  for (int i = 0; i < SB_N_COORDINATES; i++) {
+    int order = coordinate_order (i);
+    double most = order > 0 ? 1e6 : i == SB_DEPTH ? 1e5 : 1e3, scale = order > 0 ? optics_edge_per_nm (optics, order) : 1;
+    double x = MAX (fabs (start->start.x[i]), MAX (fabs (start->low[i]), fabs (start->high[i])));
+    if (!(x <= most))
+      return sb_fail (error, SB_ERROR_ARGUMENT, "%s reaches %g, more than any specimen or lens has; stay within %.3g %s.",
+                      coordinate_name (i), x / scale, most / scale, i == SB_TILT_ROW || i == SB_TILT_COL ? "mrad" : "nm");
+  }
+  return TRUE;
+}
+
 gboolean
 start_resolve (SbStart *start, const SbAberrationOptions *options, const SbFitOptions *fit, const SbOptics *optics,
                const SbCoordinates *from_values, GError **error)
@@ -179,5 +198,6 @@ start_resolve (SbStart *start, const SbAberrationOptions *options, const SbFitOp
       start->given[i] = TRUE;
   }
   return take_ranges (start, options->range, optics, ranged, error) && take_values (start, options, optics, error)
-         && take_locks (start, options->lock, error) && reconcile (start, ranged, optics, error);
+         && take_locks (start, options->lock, error) && reconcile (start, ranged, optics, error)
+         && plausible (start, optics, error);
 }

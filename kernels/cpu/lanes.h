@@ -15,9 +15,11 @@ FN (choose) (ivec mask, vec a, vec b)
 INLINE vec
 FN (load_double) (const double *from)
 {
-  vec v = { 0 };
+  REAL to[W];
+  vec v;
   for (int l = 0; l < W; l++)
-    v[l] = (REAL)from[l];
+    to[l] = (REAL)from[l];
+  memcpy (&v, to, sizeof v);
   return v;
 }
 
@@ -25,13 +27,11 @@ FN (load_double) (const double *from)
 INLINE vec
 FN (load_g) (const STORED *from)
 {
-  vec v = { 0 };
-  if (sizeof (STORED) == sizeof (REAL)) {
-    memcpy (&v, from, sizeof v);
-    return v;
-  }
+  REAL to[W];
+  vec v;
   for (int l = 0; l < W; l++)
-    v[l] = (REAL)from[l];
+    to[l] = (REAL)from[l];
+  memcpy (&v, to, sizeof v);
   return v;
 }
 
@@ -39,8 +39,10 @@ FN (load_g) (const STORED *from)
 INLINE void
 FN (flush) (double *sum, vec v)
 {
+  REAL from[W];
+  memcpy (from, &v, sizeof v);
   for (int l = 0; l < W; l++)
-    sum[l] += (double)v[l];
+    sum[l] += (double)from[l];
 }
 
 /* Nearest integer, its parity as a sign bit, and what is left: x = n + f, |f| <= 1/2. */

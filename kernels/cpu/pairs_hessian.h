@@ -54,6 +54,7 @@ typedef struct Hessian {
   int order[SBK_N];         /* position among the caller's */
   int px[SBK_N], py[SBK_N]; /* powers of the chi monomials */
   int extra[3];             /* SBK_TILT_X .. SBK_DEPTH of the rest */
+  int thin;                 /* no depth, nothing asked about it */
   vec second[SBK_N * (SBK_N + 1) / 2 + 8]; /* chi x chi triangle, extra x chi, extra x extra */
   vec first[SBK_N][3];
 } Hessian;
@@ -70,10 +71,9 @@ FN (powers) (vec x, vec p[SBK_DEGREE + 1])
 #define Side FN (Side)
 typedef struct Side {
   vec re, im;             /* with the depth factor */
-  vec alpha;              /* Re (conj (side) r) */
   vec theta[SBK_N];       /* d phase / d chi coordinate */
   vec dr[3], di[3];       /* d side / d (tilt x, tilt y, depth) */
-  vec bare, s1, s2;       /* Re (conj (side without depth) r), sinc', sinc'' */
+  vec s1, s2;             /* sinc', sinc'' */
   vec slope[3];           /* d X / d (tilt x, tilt y, depth) */
 } Side;
 
@@ -81,10 +81,15 @@ INLINE void
 FN (side_set) (Side *side, const Hessian *z, vec bare_re, vec bare_im, vec x, const vec slope[3])
 {
   vec s0;
+  if (z->thin) {
+    side->re = bare_re;
+    side->im = bare_im;
+    side->s1 = side->s2 = FN (splat) (0);
+    return;
+  }
   FN (sinc_derivatives) (x, &s0, &side->s1, &side->s2);
   side->re = bare_re * s0;
   side->im = bare_im * s0;
-  side->bare = FN (splat) (0);
   for (int e = 0; e < z->count - z->n_chi; e++) {
     side->slope[e] = slope[z->extra[e] - SBK_TILT_X];
     side->dr[e] = bare_re * side->s1 * side->slope[e];
@@ -186,6 +191,15 @@ FN (hessian_segment) (const CpuBlock *block, const Row *row, double x, const vec
   }
 }
 
+/* Only what is used: the whole struct is as large as the cache. */
+static void
+FN (hessian_clear) (Hessian *z)
+{
+  int c = z->n_chi, e = z->count - c;
+  memset (z->second, 0, (size_t)(c * (c + 1) / 2 + e * c + (e > 0 ? 9 : 0)) * sizeof (vec));
+  memset (z->first, 0, (size_t)z->count * sizeof z->first[0]);
+}
+
 /* A row's sums into the block's, in the caller's order of coordinates. */
 static void
 FN (hessian_flush) (Hessian *z, int half, CpuHessianScratch *scratch)
@@ -202,15 +216,14 @@ FN (hessian_flush) (Hessian *z, int half, CpuHessianScratch *scratch)
       int p = z->order[i], q = z->order[j];
       FN (flush) (scratch->second + (size_t)triangle (n, p < q ? p : q, p < q ? q : p) * SBK_LANES + half * W, second[at]);
     }
-  memset (z->second, 0, sizeof z->second);
-  memset (z->first, 0, sizeof z->first);
+  FN (hessian_clear) (z);
 }
 
 static void
 FN (hessian_begin) (Hessian *z, int count, const int *chosen)
 {
-  memset (z, 0, sizeof *z);
   z->count = count;
+  z->n_chi = 0;
   for (int pass = 0, at = 0; pass < 2; pass++)
     for (int i = 0; i < count; i++) {
       int chi = chosen[i] < SBK_N_MONOMIALS;
@@ -223,6 +236,7 @@ FN (hessian_begin) (Hessian *z, int count, const int *chosen)
         z->extra[at - z->n_chi] = chosen[i];
       z->order[at++] = i;
     }
+  FN (hessian_clear) (z);
 }
 
 static void
@@ -234,6 +248,7 @@ FN (pairs_hessian) (const CpuBlock *block, double h[2][SBK_LANES], double n[SBK_
   memset (scratch->second, 0, (size_t)count * (size_t)(count + 1) / 2 * SBK_LANES * sizeof (double));
   memset (scratch->first, 0, (size_t)count * 3 * SBK_LANES * sizeof (double));
   FN (hessian_begin) (&z, count, chosen);
+  z.thin = block->model->depth == 0 && z.n_chi == count;
   for (int half = 0; half < SBK_LANES / W; half++) {
     const double *vx = block->vx + half * W, *vy = block->vy + half * W;
     vec r_of[3];

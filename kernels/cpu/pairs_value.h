@@ -10,26 +10,32 @@ typedef struct Row {
   REAL slope, offset;
 } Row;
 
-INLINE void
+static void
 FN (row_begin) (Row *row, const SbkSpectrum *s, const SbkModel *m, int64_t index, const double *vx, const double *vy)
 {
-  double x = s->row_x[index];
-  for (int l = 0; l < W; l++) {
-    double minus[SBK_DEGREE], plus[SBK_DEGREE];
-    row_difference (m->chi, x, vx[l], vy[l], 1, minus);
-    row_difference (m->chi, x, -vx[l], -vy[l], -1, plus);
-    for (int j = 0; j < SBK_DEGREE; j++) {
-      row->minus[j][l] = (REAL)minus[j];
-      row->plus[j][l] = (REAL)plus[j];
-    }
-    double v2 = vx[l] * vx[l] + vy[l] * vy[l], vt = vx[l] * m->tilt[0] + vy[l] * m->tilt[1];
-    row->dx2_minus[l] = (REAL)((x - vx[l]) * (x - vx[l]));
-    row->dx2_plus[l] = (REAL)((x + vx[l]) * (x + vx[l]));
-    row->vy[l] = (REAL)vy[l];
-    row->x_minus[l] = (REAL)(m->depth * (x * vx[l] - v2 / 2 - vt));
-    row->x_plus[l] = (REAL)(m->depth * (x * vx[l] + v2 / 2 - vt));
-    row->x_slope[l] = (REAL)(m->depth * vy[l]);
+  double x = s->row_x[index], here[SBK_DEGREE + 1], minus[SBK_DEGREE][SBK_LANES], plus[SBK_DEGREE][SBK_LANES];
+  double x_minus[W], x_plus[W], slope[W], dx2_minus[W], dx2_plus[W];
+  row_here (m->chi, x, here);
+  row_differences (m->chi, here, x, vx, vy, 1, W, minus);
+  row_differences (m->chi, here, x, vx, vy, -1, W, plus);
+  for (int j = 0; j < SBK_DEGREE; j++) {
+    row->minus[j] = FN (load_double) (minus[j]);
+    row->plus[j] = FN (load_double) (plus[j]);
   }
+  for (int l = 0; l < W; l++) {
+    double v2 = vx[l] * vx[l] + vy[l] * vy[l], vt = vx[l] * m->tilt[0] + vy[l] * m->tilt[1];
+    dx2_minus[l] = (x - vx[l]) * (x - vx[l]);
+    dx2_plus[l] = (x + vx[l]) * (x + vx[l]);
+    x_minus[l] = m->depth * (x * vx[l] - v2 / 2 - vt);
+    x_plus[l] = m->depth * (x * vx[l] + v2 / 2 - vt);
+    slope[l] = m->depth * vy[l];
+  }
+  row->dx2_minus = FN (load_double) (dx2_minus);
+  row->dx2_plus = FN (load_double) (dx2_plus);
+  row->vy = FN (load_double) (vy);
+  row->x_minus = FN (load_double) (x_minus);
+  row->x_plus = FN (load_double) (x_plus);
+  row->x_slope = FN (load_double) (slope);
   row->slope = (REAL)(1 / (2 * s->edge));
   row->offset = (REAL)(1 + s->edge);
 }

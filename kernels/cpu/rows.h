@@ -1,5 +1,13 @@
 /* What is made in float64 once a detector row: which pixels can overlap, and chi's difference along the row. */
 
+/* Nearest integer, |x| < 2^51; rint would be a call on the plain instruction set. */
+INLINE double
+nearest (double x)
+{
+  const double magic = 6755399441055744.0;
+  return (x + magic) - magic;
+}
+
 /* [from, to) of pixel indices within a row whose y may lie within the aperture shifted by (sx, sy), over `lanes` lanes. */
 INLINE void
 row_reach (const SbkSpectrum *s, int64_t row, const double *sx, const double *sy, int lanes, int64_t *from, int64_t *to)
@@ -26,28 +34,45 @@ row_reach (const SbkSpectrum *s, int64_t row, const double *sx, const double *sy
   *to = b;
 }
 
-/* Coefficients in y of chi (x, y) - chi (x - sx, y - sy), in half turns (so that theta = pi p (y)), the constant reduced
- * modulo 2; sign -1 gives the negative. The y^6 terms cancel. */
+/* chi along a row as a polynomial of y. */
 INLINE void
-row_difference (const double chi[SBK_N_MONOMIALS], double x, double sx, double sy, double sign, double out[SBK_DEGREE])
+row_here (const double chi[SBK_N_MONOMIALS], double x, double here[SBK_DEGREE + 1])
 {
-  double shifted[SBK_DEGREE + 1], here[SBK_DEGREE + 1];
-  double u = x - sx;
   for (int j = 0; j <= SBK_DEGREE; j++) {
-    double a = 0, b = 0;
-    for (int i = SBK_DEGREE - j; i >= 0; i--) {
+    here[j] = 0;
+    for (int i = SBK_DEGREE - j; i >= 0; i--)
+      here[j] = here[j] * x + (i + j == 0 ? 0 : chi[sbk_monomial (i, j)]);
+  }
+}
+
+/* Coefficients in y of chi (x, y) - chi (x - s vx, y - s vy), times s, for `lanes` (constant) frequencies, in half turns (so
+ * that theta = pi p (y)), the constant reduced modulo 2. The y^6 terms cancel. Lanes innermost: they are vectors. */
+INLINE void
+row_differences (const double chi[SBK_N_MONOMIALS], const double here[SBK_DEGREE + 1], double x, const double *vx,
+                 const double *vy, double s, int lanes, double (*out)[SBK_LANES])
+{
+  double p[SBK_DEGREE + 1][SBK_LANES], u[SBK_LANES], sy[SBK_LANES];
+  for (int l = 0; l < lanes; l++) {
+    u[l] = x - s * vx[l];
+    sy[l] = s * vy[l];
+  }
+  for (int j = 0; j <= SBK_DEGREE; j++) {
+    for (int l = 0; l < lanes; l++)
+      p[j][l] = chi[sbk_monomial (SBK_DEGREE - j, j)];
+    for (int i = SBK_DEGREE - j - 1; i >= 0; i--) {
       double c = i + j == 0 ? 0 : chi[sbk_monomial (i, j)];
-      a = a * x + c;
-      b = b * u + c;
+      for (int l = 0; l < lanes; l++)
+        p[j][l] = p[j][l] * u[l] + c;
     }
-    here[j] = a;
-    shifted[j] = b;
   }
   /* p (y - sy) by repeated synthetic division */
   for (int i = 0; i < SBK_DEGREE; i++)
     for (int j = SBK_DEGREE - 1; j >= i; j--)
-      shifted[j] -= sy * shifted[j + 1];
+      for (int l = 0; l < lanes; l++)
+        p[j][l] -= sy[l] * p[j + 1][l];
   for (int j = 0; j < SBK_DEGREE; j++)
-    out[j] = 2 * sign * (here[j] - shifted[j]);
-  out[0] -= 2 * rint (out[0] / 2);
+    for (int l = 0; l < lanes; l++)
+      out[j][l] = 2 * s * (here[j] - p[j][l]);
+  for (int l = 0; l < lanes; l++)
+    out[0][l] -= 2 * nearest (out[0][l] / 2);
 }

@@ -318,7 +318,7 @@ def test_files_of_others_are_kept():
 
 
 def test_log_lines_are_json():
-    done = sideband("calibrate", COLUMNS, "--semiangle", "30", "--log", "json")
+    done = sideband(*quick("--log", "json", "--output", tempfile.mkdtemp(dir=SCRATCH)))
     assert done.returncode == 0, done
     lines = [json.loads(line) for line in done.stderr.splitlines()]
     progress = [line for line in lines if "stage" in line]

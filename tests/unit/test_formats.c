@@ -56,6 +56,7 @@ test_same_counts (gconstpointer name)
   g_assert_cmpfloat (a->header.energy, ==, 80.0);
   g_assert_cmpfloat_with_epsilon (a->header.step[0], 0.5, 1e-12);
   g_assert_true (isnan (a->header.semiangle) && isnan (a->header.sampling));
+  g_assert_cmpfloat (a->header.saturation, ==, a->header.dtype == SB_U8 ? 255 : 8352);
   g_assert_nonnull (a->header.mask);
   for (gint64 i = 0; i < SIZE; i++)
     g_assert_cmpint (a->header.mask[i], ==, i == BAD[0] || i == BAD[1]);
@@ -243,23 +244,25 @@ test_paths (void)
   assert_refused (folder, NULL, SB_ERROR_IO, "is a folder", NULL);
 }
 
-/* A data file cut anywhere: an error that names it, or (nowhere here) the right counts. */
+/* A data file or the master cut anywhere: an error that names it. */
 static void
 test_every_cut (void)
 {
+  static const char *const names[] = { "ok_u16_data_000001.h5", "ok_u16_master.h5" };
   g_autofree char *from = data_path ("cases");
-  char *folder = new_folder ();
-  copy_files (from, "ok_u16", folder);
-  g_autofree char *master = g_build_filename (folder, "ok_u16_master.h5", NULL);
-  g_autofree char *cut = g_build_filename (folder, "ok_u16_data_000001.h5", NULL);
-  g_autofree char *bytes = NULL;
-  gsize n;
-  g_assert_true (g_file_get_contents (cut, &bytes, &n, NULL));
-  for (gsize at = 0; at < n; at += 64) {
-    write_file (cut, bytes, at);
-    assert_refused (master, NULL, SB_ERROR_IO, "ok_u16_data_000001.h5", NULL);
+  for (guint k = 0; k < G_N_ELEMENTS (names); k++) {
+    char *folder = new_folder ();
+    copy_files (from, "ok_u16", folder);
+    g_autofree char *master = g_build_filename (folder, "ok_u16_master.h5", NULL);
+    g_autofree char *cut = g_build_filename (folder, names[k], NULL), *bytes = NULL;
+    gsize n;
+    g_assert_true (g_file_get_contents (cut, &bytes, &n, NULL));
+    for (gsize at = 64; at < n; at += 64) {
+      write_file (cut, bytes, at);
+      assert_refused (master, NULL, SB_ERROR_IO, names[k], "truncated", NULL);
+    }
+    drop_folder (folder);
   }
-  drop_folder (folder);
 }
 
 /* Flipped bits may go unnoticed (the format has no checksum) but never crash, and never come with the wrong

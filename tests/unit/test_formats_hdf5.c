@@ -1,97 +1,5 @@
 /* The ARINA reader on master files made here: layouts, gaps, dangling links, filters. */
-#include "core/h5io.h"
-#include "tests/unit/frames.h"
-
-enum { ROWS = 6, COLS = 5, SIZE = ROWS * COLS };
-
-static guint16
-count_at (gint64 frame, gint64 pixel)
-{
-  return (guint16)(frame * 100 + pixel);
-}
-
-static guint16 *
-make_counts (gint64 first, gint64 n)
-{
-  guint16 *counts = g_new (guint16, n * SIZE + 1);
-  for (gint64 i = 0; i < n * SIZE; i++)
-    counts[i] = count_at (first + i / SIZE, i % SIZE);
-  return counts;
-}
-
-static void
-put_attribute (hid_t set, const char *name, guint64 value)
-{
-  hid_t space = H5Screate (H5S_SCALAR),
-        a = H5Acreate2 (set, name, H5T_STD_U64LE, space, H5P_DEFAULT, H5P_DEFAULT);
-  H5Awrite (a, H5T_NATIVE_UINT64, &value);
-  H5Aclose (a);
-  H5Sclose (space);
-}
-
-/* A dataset of n frames from first; plan: its layout (consumed). rank 2 or 3. image_nr: 0 for none, else of
- * its first frame. */
-static void
-put_frames (hid_t file, const char *path, int rank, gint64 first, gint64 n, hid_t plan, guint64 image_nr)
-{
-  hsize_t shape[3] = { (hsize_t)n, ROWS, COLS };
-  g_autofree guint16 *counts = make_counts (first, n);
-  hid_t links = H5Pcreate (H5P_LINK_CREATE), space = H5Screate_simple (rank, shape + 3 - rank, NULL);
-  H5Pset_create_intermediate_group (links, 1);
-  hid_t set = H5Dcreate2 (file, path, H5T_STD_U16LE, space, links, plan, H5P_DEFAULT);
-  g_assert_cmpint (set, >=, 0);
-  g_assert_cmpint (H5Dwrite (set, H5T_NATIVE_UINT16, H5S_ALL, H5S_ALL, H5P_DEFAULT, counts), >=, 0);
-  if (image_nr > 0) {
-    put_attribute (set, "image_nr_low", image_nr);
-    put_attribute (set, "image_nr_high", image_nr + (guint64)n - 1);
-  }
-  H5Dclose (set);
-  H5Sclose (space);
-  H5Pclose (links);
-  if (plan != H5P_DEFAULT)
-    H5Pclose (plan);
-}
-
-static hid_t
-chunked (hsize_t frames, hsize_t rows, hsize_t cols)
-{
-  hsize_t chunk[3] = { frames, rows, cols };
-  hid_t plan = H5Pcreate (H5P_DATASET_CREATE);
-  H5Pset_chunk (plan, 3, chunk);
-  return plan;
-}
-
-static hid_t
-new_file (const char *folder, const char *name)
-{
-  g_autofree char *path = g_build_filename (folder, name, NULL);
-  hid_t file = H5Fcreate (path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
-  g_assert_cmpint (file, >=, 0);
-  return file;
-}
-
-/* A master with links to the named data files. */
-static void
-put_links (hid_t file, guint from, guint to)
-{
-  hid_t links = H5Pcreate (H5P_LINK_CREATE);
-  H5Pset_create_intermediate_group (links, 1);
-  for (guint i = from; i <= to; i++) {
-    g_autofree char *name = g_strdup_printf ("/entry/data/data_%06u", i),
-                    *target = g_strdup_printf ("x_data_%06u.h5", i);
-    g_assert_cmpint (H5Lcreate_external (target, "/entry/data/data", file, name, links, H5P_DEFAULT), >=, 0);
-  }
-  H5Pclose (links);
-}
-
-static void
-put_data_file (const char *folder, guint i, gint64 first, gint64 n, guint64 image_nr)
-{
-  g_autofree char *name = g_strdup_printf ("x_data_%06u.h5", i);
-  hid_t file = new_file (folder, name);
-  put_frames (file, "/entry/data/data", 3, first, n, chunked (1, ROWS, COLS), image_nr);
-  H5Fclose (file);
-}
+#include "tests/unit/hdf5_files.h"
 
 static void
 assert_counts (const SbAcquisition *a, gint64 first, gint64 n)
@@ -111,7 +19,7 @@ check_layout (hid_t plan, int rank, gint64 n, SbDtype dtype)
   char *folder = new_folder ();
   g_autofree char *path = g_build_filename (folder, "x_master.h5", NULL);
   g_assert_true (h5io_begin (NULL));
-  hid_t file = new_file (folder, "x_master.h5");
+  hid_t file = new_file (folder, "x_master.h5", FALSE);
   put_frames (file, rank == 2 ? "/entry/data/data" : "/entry/data/data_000001", rank, 0, n, plan, 0);
   H5Fclose (file);
   h5io_end ();
@@ -154,7 +62,7 @@ test_never_written (void)
     if (with_gzip)
       H5Pset_deflate (plan, 1);
     H5Pset_create_intermediate_group (links, 1);
-    hid_t file = new_file (folder, "x_master.h5"), space = H5Screate_simple (3, all, NULL);
+    hid_t file = new_file (folder, "x_master.h5", FALSE), space = H5Screate_simple (3, all, NULL);
     hid_t memory = H5Screate_simple (3, count, NULL);
     hid_t set = H5Dcreate2 (file, "/entry/data/data_000001", H5T_STD_U16LE, space, links, plan, H5P_DEFAULT);
     H5Sselect_hyperslab (space, H5S_SELECT_SET, start, NULL, count, NULL);
@@ -181,7 +89,7 @@ test_gaps (void)
   static const SbAcquisitionOptions partial = { .scan_shape = { 4, 3 }, .partial = TRUE };
   char *folder = new_folder ();
   g_autofree char *path = g_build_filename (folder, "x_master.h5", NULL);
-  hid_t file = new_file (folder, "x_master.h5");
+  hid_t file = new_file (folder, "x_master.h5", FALSE);
   put_links (file, 1, 3);
   H5Fclose (file);
   put_data_file (folder, 1, 0, 4, 1);
@@ -214,7 +122,7 @@ test_dangling (void)
   static const SbAcquisitionOptions partial = { .scan_shape = { 3, 4 }, .partial = TRUE };
   char *folder = new_folder ();
   g_autofree char *path = g_build_filename (folder, "x_master.h5", NULL);
-  hid_t file = new_file (folder, "x_master.h5");
+  hid_t file = new_file (folder, "x_master.h5", FALSE);
   put_links (file, 1, 5000);
   H5Fclose (file);
   gint64 start = g_get_monotonic_time ();
@@ -231,21 +139,67 @@ test_dangling (void)
   drop_folder (folder);
 }
 
+/* data_1, data_2 ... data_12, in both ways in which HDF5 keeps a group. */
 static void
 test_order (void)
 {
-  static const SbAcquisitionOptions shape = { .scan_shape = { 3, 4 } };
+  static const SbAcquisitionOptions shapes[2] = { { .scan_shape = { 3, 4 } }, { .scan_shape = { 2, 4 } } };
+  static const int counts[2] = { 12, 8 };
+  for (int newer = 0; newer < 2; newer++) {
+    char *folder = new_folder ();
+    g_autofree char *path = g_build_filename (folder, "x_master.h5", NULL);
+    hid_t file = new_file (folder, "x_master.h5", newer);
+    for (int i = counts[newer] - 1; i >= 0; i--) {
+      g_autofree char *name = g_strdup_printf (newer ? "/entry/data/data_%06d" : "/entry/data/data_%d", i + 1);
+      put_frames (file, name, 3, i, 1, chunked (1, ROWS, COLS), 0);
+    }
+    H5Fclose (file);
+    SbAcquisition *a = open_good (path, &shapes[newer]);
+    g_assert_cmpint (a->header.frames, ==, counts[newer]);
+    assert_counts (a, 0, counts[newer]);
+    acquisition_free (a);
+    drop_folder (folder);
+  }
+}
+
+/* Units by their attribute, which mask bits count, the scan_shape attribute, and counted frames over promised ones. */
+static void
+test_headers (void)
+{
+  static const guint32 bits[] = { 1u << 31, 1u << 16, 1, 2, 4, 8, 16, 64, 256 };
+  guint32 mask[SIZE] = { 0 };
+  hsize_t shape[2] = { ROWS, COLS }, two = 2;
+  const gint32 scan[2] = { 2, 5 };
   char *folder = new_folder ();
   g_autofree char *path = g_build_filename (folder, "x_master.h5", NULL);
-  hid_t file = new_file (folder, "x_master.h5");
-  for (int i = 0; i < 12; i++) { /* data_1, data_2 ... data_12 */
-    g_autofree char *name = g_strdup_printf ("/entry/data/data_%d", i + 1);
-    put_frames (file, name, 3, i, 1, chunked (1, ROWS, COLS), 0);
-  }
+  hid_t file = new_file (folder, "x_master.h5", FALSE), space = H5Screate_simple (2, shape, NULL);
+  memcpy (mask, bits, sizeof bits);
+  put_frames (file, "/entry/data/data_000001", 3, 0, 10, chunked (1, ROWS, COLS), 1);
+  put_number (file, "/entry/instrument/detector/detectorSpecific/photon_energy", 200, "keV");
+  put_number (file, "/entry/instrument/detector/detectorSpecific/nimages", 7, "");
+  put_number (file, "/entry/instrument/detector/detectorSpecific/ntrigger", 0xffffff, "");
+  hid_t set = H5Dcreate2 (file, "/entry/instrument/detector/detectorSpecific/pixel_mask", H5T_STD_U32LE, space,
+                          H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+  H5Dwrite (set, H5T_NATIVE_UINT32, H5S_ALL, H5S_ALL, H5P_DEFAULT, mask);
+  H5Dclose (set);
+  H5Sclose (space);
+  space = H5Screate_simple (1, &two, NULL);
+  hid_t group = H5Gopen2 (file, "/entry/data", H5P_DEFAULT);
+  hid_t a = H5Acreate2 (group, "scan_shape", H5T_STD_I32LE, space, H5P_DEFAULT, H5P_DEFAULT);
+  H5Awrite (a, H5T_NATIVE_INT32, scan);
+  H5Aclose (a);
+  H5Gclose (group);
+  H5Sclose (space);
   H5Fclose (file);
-  SbAcquisition *a = open_good (path, &shape);
-  assert_counts (a, 0, 12);
-  acquisition_free (a);
+  SbAcquisition *acquisition = open_good (path, NULL);
+  g_assert_cmpfloat (acquisition->header.energy, ==, 200);
+  g_assert_true (isnan (acquisition->header.step[0]));
+  g_assert_cmpfloat (acquisition->header.saturation, ==, 65535);
+  g_assert_cmpint (acquisition->scan_rows, ==, 2);
+  g_assert_cmpint (acquisition->scan_cols, ==, 5);
+  for (guint i = 0; i < SIZE; i++)
+    g_assert_cmpint (acquisition->header.mask[i], ==, i >= 2 && i < G_N_ELEMENTS (bits));
+  acquisition_free (acquisition);
   drop_folder (folder);
 }
 
@@ -264,7 +218,7 @@ test_many_files (void)
   char *folder = new_folder ();
   GThread *threads[3];
   g_autofree char *path = g_build_filename (folder, "x_master.h5", NULL);
-  hid_t file = new_file (folder, "x_master.h5");
+  hid_t file = new_file (folder, "x_master.h5", FALSE);
   put_links (file, 1, 144);
   H5Fclose (file);
   for (guint i = 0; i < 144; i++)
@@ -289,17 +243,17 @@ no_filter (unsigned flags, size_t n, const unsigned values[], size_t size, size_
 static void
 test_unknown_filter (void)
 {
-  static const H5Z_class2_t classes[] = { { H5Z_CLASS_T_VERS, 32015, 1, 1, "strange", NULL, NULL, no_filter },
+  static const H5Z_class2_t classes[] = { { H5Z_CLASS_T_VERS, 32500, 1, 1, "strange", NULL, NULL, no_filter },
                                           { H5Z_CLASS_T_VERS, 32008, 1, 1, "zstd", NULL, NULL, no_filter } };
   static const unsigned zstd[] = { 0, 4, 2, 0, 3 };
-  static const char *const says[] = { "filter 32015", "Zstandard" };
+  static const char *const says[] = { "filter 32500", "Zstandard" };
   for (int i = 0; i < 2; i++) {
     char *folder = new_folder ();
     g_autofree char *path = g_build_filename (folder, "x_master.h5", NULL);
     hid_t plan = chunked (1, ROWS, COLS);
     g_assert_cmpint (H5Zregister (&classes[i]), >=, 0);
     g_assert_cmpint (H5Pset_filter (plan, classes[i].id, 0, 5, zstd), >=, 0);
-    hid_t file = new_file (folder, "x_master.h5");
+    hid_t file = new_file (folder, "x_master.h5", FALSE);
     put_frames (file, "/entry/data/data_000001", 3, 0, 4, plan, 0);
     H5Fclose (file);
     g_assert_cmpint (H5Zunregister (classes[i].id), >=, 0);
@@ -314,7 +268,7 @@ test_foreign (void)
   char *folder = new_folder ();
   g_autofree char *path = g_build_filename (folder, "x.h5", NULL),
                   *text = g_build_filename (folder, "x.txt", NULL);
-  hid_t file = new_file (folder, "x.h5");
+  hid_t file = new_file (folder, "x.h5", FALSE);
   put_frames (file, "/other/stack", 3, 0, 4, H5P_DEFAULT, 0);
   H5Fclose (file);
   write_file (text, "frames", 6);
@@ -332,6 +286,7 @@ main (int argc, char **argv)
   g_test_add_func ("/formats/hdf5/gaps", test_gaps);
   g_test_add_func ("/formats/hdf5/dangling", test_dangling);
   g_test_add_func ("/formats/hdf5/order", test_order);
+  g_test_add_func ("/formats/hdf5/headers", test_headers);
   g_test_add_func ("/formats/hdf5/many-files", test_many_files);
   g_test_add_func ("/formats/hdf5/unknown-filter", test_unknown_filter);
   g_test_add_func ("/formats/hdf5/foreign", test_foreign);
