@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/alias_agreement.h"
 #include "core/error.h"
 
 gboolean
@@ -14,6 +15,7 @@ agreement_init_view (SbAgreement *a, SbSpectrum *spectrum, const SbkView *view, 
   a->spectrum = spectrum;
   a->view = *view;
   a->precise = spectrum->engine->precise;
+  a->dealiased = spectrum->dealiased && view->q_count == spectrum->n_band;
   a->passes = passes;
   a->progress = progress;
   gint64 pixels = (spectrum->n_pixels - view->k_first + view->k_stride - 1) / view->k_stride;
@@ -36,6 +38,8 @@ agreement_init (SbAgreement *a, SbSpectrum *spectrum, gint64 q_count, gint64 k_s
 gboolean
 agreement_value (const SbAgreement *a, gsize n, const SbCoordinates *candidates, double *s, GError **error)
 {
+  if (a->dealiased)
+    return alias_agreement_value (a, n, candidates, s, error);
   SbSpectrum *spectrum = a->spectrum;
   g_autofree SbkModel *models = g_new (SbkModel, n);
   SbkError kernel = { "" };
@@ -56,6 +60,8 @@ gboolean
 agreement_gradient (const SbAgreement *a, const SbCoordinates *at, double *s, double gradient[SB_N_COORDINATES],
                     GError **error)
 {
+  if (a->dealiased)
+    return alias_agreement_gradient (a, at, s, gradient, error);
   SbSpectrum *spectrum = a->spectrum;
   SbkModel model;
   SbkError kernel = { "" };
@@ -92,6 +98,8 @@ gboolean
 agreement_hessian (const SbAgreement *a, const SbCoordinates *at, int n, const int *chosen, double *s, double *gradient,
                    double *hessian, GError **error)
 {
+  if (a->dealiased)
+    return alias_agreement_hessian (a, at, n, chosen, s, gradient, hessian, error);
   SbSpectrum *spectrum = a->spectrum;
   SbkModel model;
   SbkError error_of_kernel = { "" };
@@ -121,5 +129,24 @@ agreement_hessian (const SbAgreement *a, const SbCoordinates *at, int n, const i
   }
   if (a->passes != NULL)
     a->passes->hessian += a->share;
+  return TRUE;
+}
+
+gboolean
+agreement_geometry (const SbAgreement *a, const SbCoordinates *at, double *s, double derivative[2], GError **error)
+{
+  SbSpectrum *spectrum = a->spectrum;
+  SbkModel model;
+  SbkError kernel = { "" };
+  optics_model (&spectrum->optics, &spectrum->frame, at, &model);
+  SbkStatus status = spectrum->engine->backend->geometry (spectrum->g, &a->view, a->precise, &model, s, derivative,
+                                                          progress_cancel_flag (a->progress), &kernel);
+  if (!spectrum_fail (status, &kernel, error))
+    return FALSE;
+  *s /= a->power;
+  derivative[0] *= (spectrum->frame.transpose ? -1 : 1) / a->power;
+  derivative[1] /= a->power;
+  if (a->passes != NULL)
+    a->passes->gradient += a->share;
   return TRUE;
 }

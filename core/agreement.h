@@ -15,6 +15,7 @@ typedef struct SbAgreement {
   double power;          /* of the view */
   double share;          /* of the (q,k) pairs that the view holds */
   gboolean precise;      /* float64 */
+  gboolean dealiased;    /* over the span of all aliases; the spectrum's, where the view holds the whole band */
   SbPasses *passes;      /* counted here; NULL: not counted */
   SbProgress *progress;  /* for cancel; NULL */
 } SbAgreement;
@@ -31,5 +32,10 @@ gboolean agreement_gradient (const SbAgreement *agreement, const SbCoordinates *
 /* Over the n chosen coordinates: gradient[n], hessian[n * n]. */
 gboolean agreement_hessian (const SbAgreement *agreement, const SbCoordinates *at, int n, const int *chosen, double *s,
                             double *gradient, double *hessian, GError **error);
+
+/* S and its derivatives by the detector's rotation (rad) and the logarithm of its sampling, at fixed coordinates and
+ * bright-field pixels. Always of the standard agreement. */
+gboolean agreement_geometry (const SbAgreement *agreement, const SbCoordinates *at, double *s, double derivative[2],
+                             GError **error);
 
 #endif

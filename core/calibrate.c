@@ -77,7 +77,7 @@ calibrate_disk (SbCalibration *calibration, const SbColumns *columns, const SbOp
     return FALSE;
   }
   if (!found) {
-    g_ptr_array_add (calibration->warnings, g_strdup_printf ("The given centre and sampling are used unchecked: %s",
+    g_ptr_array_add (calibration->warnings, sb_text ("The given centre and sampling are used unchecked: %s",
                                                              local->message));
     disk = (SbDisk){ { options->centre[0], options->centre[1] }, optics->semiangle / options->sampling };
   }
@@ -91,7 +91,7 @@ calibrate_disk (SbCalibration *calibration, const SbColumns *columns, const SbOp
                     "check semiangle and sampling, or record with a longer camera length.", used, MIN_RADIUS);
   if (fabs (used / disk.radius - 1) > DISAGREES)
     g_ptr_array_add (calibration->warnings,
-                     g_strdup_printf ("The disk measures %.2f pixels in radius, but semi-angle / sampling = %.4g mrad / %.4g "
+                     sb_text ("The disk measures %.2f pixels in radius, but semi-angle / sampling = %.4g mrad / %.4g "
                                       "mrad/pixel makes %.2f: one of the two is wrong.", disk.radius, optics->semiangle,
                                       calibration->sampling, used));
   return TRUE;

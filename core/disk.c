@@ -221,7 +221,7 @@ prepare (const double *mean, const guint8 *bad, gint64 rows, gint64 cols, Work *
     }
   }
   if (!isfinite (low))
-    return no_disk (error, "no pixel is usable");
+    return no_disk (error, "no pixel is usable: all are masked, hot or not finite in some frame");
   if (high <= 0)
     return no_disk (error, "nothing but single pixels is above zero");
   return low == high ? no_disk (error, "it is flat") : TRUE;

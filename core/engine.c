@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/backend.h"
 #include "core/error.h"
 
 static const char *const precisions[] = { "single", "double", NULL };
@@ -111,13 +112,12 @@ default_threads (void)
 SbEngine *
 engine_new (const SbEngineOptions *options, GError **error)
 {
-  if (g_strcmp0 (options->backend, "cuda") == 0) {
-    sb_fail (error, SB_ERROR_BACKEND, "There is no CUDA module in this build; give backend = cpu.");
+  const SbkBackend *backend = backend_choose (options->backend, options->cuda_module, error);
+  if (backend == NULL)
     return NULL;
-  }
   g_autoptr (GError) local = NULL;
   SbEngine *engine = g_new0 (SbEngine, 1);
-  engine->backend = &sbk_cpu;
+  engine->backend = backend;
   engine->precise = g_strcmp0 (options->precision, "double") == 0;
   engine->threads = options->threads > 0 ? (guint)options->threads : default_threads ();
   engine->memory = isnan (options->memory) ? 0 : (guint64)(options->memory * 1e9);

@@ -23,6 +23,9 @@ GQuark sb_error_quark (void);
 /* Sets *error (which may be NULL) and returns FALSE, so that a check is one line: return sb_fail (...). */
 gboolean sb_fail (GError **error, SbErrorCode code, const char *format, ...) G_GNUC_PRINTF (3, 4);
 
+/* g_strdup_printf whose numbers have a point whatever the host's locale: for warnings. */
+char *sb_text (const char *format, ...) G_GNUC_PRINTF (1, 2);
+
 /* g_try_malloc_n with our error: what is the thing that did not fit ("the bright-field columns"). */
 gpointer sb_alloc (gsize count, gsize size, const char *what, GError **error);
 

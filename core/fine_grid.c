@@ -3,6 +3,7 @@
 #include "core/reconstruct.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "core/error.h"
 
@@ -36,6 +37,54 @@ grid_alloc (SbFineGrid *grid, gint64 n, double **vx, double **vy, gint64 **sourc
   return grid->q != NULL;
 }
 
+/* Order of n entries by ascending key in [0, keys), equal keys as they stood in `from` (NULL: 0 .. n - 1). */
+static gboolean
+order_by (gint64 n, const gint64 *key, gint64 keys, const gint64 *from, gint64 *to, GError **error)
+{
+  g_autofree gint64 *place = sb_alloc ((gsize)keys + 1, sizeof *place, "The order of the image's frequencies", error);
+  if (place == NULL)
+    return FALSE;
+  memset (place, 0, (gsize)(keys + 1) * sizeof *place);
+  for (gint64 i = 0; i < n; i++)
+    place[key[i] + 1]++;
+  for (gint64 k = 0; k < keys; k++)
+    place[k + 1] += place[k];
+  for (gint64 i = 0; i < n; i++) {
+    gint64 e = from != NULL ? from[i] : i;
+    to[place[key[e]]++] = e;
+  }
+  return TRUE;
+}
+
+static void
+reorder (gpointer values, gsize size, gint64 n, const gint64 *order, gpointer room)
+{
+  for (gint64 i = 0; i < n; i++)
+    memcpy ((char *)room + (gsize)i * size, (char *)values + (gsize)order[i] * size, size);
+  memcpy (values, room, (gsize)n * size);
+}
+
+/* Frequencies of one alias side by side, in the order in which G stores what they read: kernels then read G in one go. */
+static gboolean
+grid_sort (SbFineGrid *grid, const gint64 *alias, gint64 aliases, gint64 n_q, GError **error)
+{
+  gint64 n = grid->fine.n;
+  const char *what = "The order of the image's frequencies";
+  g_autofree gint64 *by_source = sb_alloc ((gsize)n, sizeof (gint64), what, error);
+  g_autofree gint64 *order = by_source != NULL ? sb_alloc ((gsize)n, sizeof (gint64), what, error) : NULL;
+  g_autofree double *room = order != NULL ? sb_alloc ((gsize)n, sizeof (double), what, error) : NULL;
+  if (room == NULL || !order_by (n, grid->fine.source, n_q, NULL, by_source, error)
+      || !order_by (n, alias, aliases, by_source, order, error))
+    return FALSE;
+  reorder ((gpointer)grid->fine.vx, sizeof (double), n, order, room);
+  reorder ((gpointer)grid->fine.vy, sizeof (double), n, order, room);
+  reorder ((gpointer)grid->fine.source, sizeof (gint64), n, order, room);
+  reorder ((gpointer)grid->fine.conj, 1, n, order, room);
+  reorder (grid->position, sizeof (gint64), n, order, room);
+  reorder (grid->q, sizeof (double), n, order, room);
+  return TRUE;
+}
+
 SbFineGrid *
 fine_grid_new (const SbSpectrum *spectrum, const gint64 factor[2], GError **error)
 {
@@ -49,11 +98,13 @@ fine_grid_new (const SbSpectrum *spectrum, const gint64 factor[2], GError **erro
   guint8 *conj;
 
   g_autoptr (SbFineGrid) grid = g_new0 (SbFineGrid, 1);
+  grid->engine = spectrum->engine;
   grid->rows = scan_rows * factor[0];
   grid->cols = scan_cols * factor[1];
   grid->factor[0] = factor[0];
   grid->factor[1] = factor[1];
   grid->ring = MAX (per_row, per_col);
+  grid->aperture = spectrum->mean_a2 * (double)spectrum->n_pixels;
   if (half_size (grid->rows, grid->cols) > G_MAXINT) {
     sb_fail (error, SB_ERROR_ARGUMENT, "An image of %" G_GINT64_FORMAT " x %" G_GINT64_FORMAT
              " pixels is too large; give a smaller upsampling.", grid->rows, grid->cols);
@@ -62,10 +113,20 @@ fine_grid_new (const SbSpectrum *spectrum, const gint64 factor[2], GError **erro
   if (!grid_alloc (grid, half_size (grid->rows, grid->cols), &vx, &vy, &source, &conj, error))
     return NULL;
 
+  /* The map to the detector frame is linear: two vectors give it. */
+  const double row_unit[2] = { per_row, 0 }, col_unit[2] = { 0, per_col };
+  double along_row[2], along_col[2];
+  frame_to_detector (&spectrum->frame, row_unit, along_row);
+  frame_to_detector (&spectrum->frame, col_unit, along_col);
   gint64 last_row = (grid->rows - 1) / 2, last_col = (grid->cols - 1) / 2;
+  gint64 aliases = 2 * (2 * factor[0] + 2) * (2 * factor[1] + 1);
+  g_autofree gint64 *alias = sb_alloc ((gsize)half_size (grid->rows, grid->cols), sizeof *alias,
+                                       "The frequencies of the upsampled image", error);
+  if (alias == NULL)
+    return NULL;
   for (gint64 i = -last_row; i <= last_row; i++) {
     for (gint64 j = i > 0 ? 0 : 1; j <= last_col; j++) {
-      double q[2] = { (double)i * per_row, (double)j * per_col }, v[2];
+      double q[2] = { (double)i * per_row, (double)j * per_col };
       gint64 row = wrapped (i, scan_rows), col = wrapped (j, scan_cols);
       if (q[0] * q[0] + q[1] * q[1] >= 4)
         continue;
@@ -77,9 +138,11 @@ fine_grid_new (const SbSpectrum *spectrum, const gint64 factor[2], GError **erro
         grid->absent++;
         continue;
       }
-      frame_to_detector (&spectrum->frame, q, v);
-      vx[n] = v[0];
-      vy[n] = v[1];
+      vx[n] = (double)i * along_row[0] + (double)j * along_col[0];
+      vy[n] = (double)i * along_row[1] + (double)j * along_col[1];
+      /* how many scan spectra away, rounded; the sign of the pair apart */
+      alias[n] = (((i + scan_rows / 2 + factor[0] * scan_rows) / scan_rows) * (2 * factor[1] + 1) + (j + scan_cols / 2) / scan_cols) * 2
+                 + negative;
       source[n] = stored;
       conj[n] = negative ? 1 : 0;
       grid->position[n] = wrapped (i, grid->rows) * grid->cols + j;
@@ -88,6 +151,8 @@ fine_grid_new (const SbSpectrum *spectrum, const gint64 factor[2], GError **erro
     }
   }
   grid->fine.n = n;
+  if (!grid_sort (grid, alias, aliases, spectrum->n_q, error))
+    return NULL;
   return g_steal_pointer (&grid);
 }
 
@@ -105,14 +170,28 @@ fine_grid_free (SbFineGrid *grid)
   g_free (grid);
 }
 
-static int
-by_q (gconstpointer a, gconstpointer b, gpointer data)
+/* order by ascending q, equal ones as they stand: digits of q in units of 2^-43, then what those leave. */
+static gboolean
+order_by_q (const double *q, gint64 n, gint64 *order)
 {
-  const double *q = data;
-  gint64 i = *(const gint64 *)a, j = *(const gint64 *)b;
-  if (q[i] != q[j])
-    return q[i] < q[j] ? -1 : 1;
-  return i < j ? -1 : i > j;
+  enum { BITS = 11, DIGITS = 4 };
+  g_autofree gint64 *other = sb_alloc ((gsize)n, sizeof *other, "The rings", NULL);
+  g_autofree gint64 *digit = other != NULL ? sb_alloc ((gsize)n, sizeof *digit, "The rings", NULL) : NULL;
+  if (digit == NULL)
+    return FALSE;
+  for (int d = 0; d < DIGITS; d++) {
+    for (gint64 i = 0; i < n; i++)
+      digit[i] = (gint64)((guint64)(q[i] * 0x1p43) >> (BITS * d) & ((1 << BITS) - 1));
+    if (!order_by (n, digit, 1 << BITS, d == 0 ? NULL : d % 2 == 1 ? other : order, d % 2 == 0 ? other : order, NULL))
+      return FALSE;
+  }
+  for (gint64 i = 1; i < n; i++) {
+    gint64 e = order[i], at = i;
+    for (; at > 0 && q[order[at - 1]] > q[e]; at--)
+      order[at] = order[at - 1];
+    order[at] = e;
+  }
+  return TRUE;
 }
 
 gint64
@@ -122,9 +201,12 @@ fine_grid_rings (const SbFineGrid *grid, gint64 *order, gint64 *start)
   start[0] = 0;
   if (n == 0)
     return 0;
-  for (gint64 i = 0; i < n; i++)
-    order[i] = i;
-  g_qsort_with_data (order, (gint)n, sizeof (gint64), by_q, grid->q); /* n fits: fine_grid_new */
+  if (!order_by_q (grid->q, n, order)) { /* no memory for rings: one of all */
+    for (gint64 i = 0; i < n; i++)
+      order[i] = i;
+    start[1] = n;
+    return 1;
+  }
   for (gint64 i = 1; i < n; i++) {
     if (i - start[rings] >= SB_RING_LEAST && grid->q[order[i]] - grid->q[order[start[rings]]] >= grid->ring)
       start[++rings] = i;

@@ -2,56 +2,11 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/canvas.h"
 #include "core/picture.h"
+#include "core/plot.h"
 
-enum { WIDTH = 1180, HEIGHT = 650, TOP = 116, SIDE = 460, LEFT_X = 90, RIGHT_X = 690, TEXT = 2 };
-enum { BLACK = 0x202020, GREY = 0x808080, PALE = 0xe4e4e4, WHITE = 0xffffff };
-/* Okabe and Ito's colours, which colour-blind eyes tell apart */
-enum { BLUE = 0x0072b2, VERMILION = 0xd55e00, ORANGE = 0xe69f00, SKY = 0x56b4e9, BAD_PIXEL = 0xcc3311 };
-
-static void say (SbCanvas *canvas, double x, double y, double align, const char *format, ...)
-    G_GNUC_PRINTF (5, 6);
-static void
-say (SbCanvas *canvas, double x, double y, double align, const char *format, ...)
-{
-  va_list args;
-  va_start (args, format);
-  g_autofree char *text = g_strdup_vprintf (format, args);
-  va_end (args);
-  canvas_text (canvas, x, y, align, TEXT, BLACK, text);
-}
-
-/* A number with a point, whatever the locale, and a true minus sign. */
-typedef struct Number {
-  char text[G_ASCII_DTOSTR_BUF_SIZE + 8];
-} Number;
-
-static Number
-number (double value, int decimals)
-{
-  Number out;
-  char format[16], digits[G_ASCII_DTOSTR_BUF_SIZE];
-  g_snprintf (format, sizeof format, "%%.%df", CLAMP (decimals, 0, 12));
-  g_ascii_formatd (digits, sizeof digits, format, fabs (value));
-  gboolean negative = value < 0 && strspn (digits, "0.") < strlen (digits);
-  g_snprintf (out.text, sizeof out.text, "%s%s", negative ? "−" : "", digits);
-  return out;
-}
-
-static double
-round_step (double range, int ticks)
-{
-  double raw = range / ticks, ten = pow (10, floor (log10 (raw)));
-  double m = raw / ten;
-  return ten * (m <= 1 ? 1 : m <= 2 ? 2 : m <= 5 ? 5 : 10);
-}
-
-static int
-step_decimals (double step)
-{
-  return (int)MAX (0, -floor (log10 (step) + 1e-9));
-}
+enum { WIDTH = 1180, HEIGHT = 650, TOP = 116, SIDE = 460, LEFT_X = 90, RIGHT_X = 690 };
+enum { BAD_PIXEL = 0xcc3311 };
 
 /* ---- left: the mean pattern ---- */
 
@@ -128,49 +83,39 @@ blit (SbCanvas *canvas, gint64 x, gint64 y, const SbCanvas *panel)
 }
 
 static void
-frame_box (SbCanvas *canvas, double x, double y, double width, double height)
-{
-  const SbPen pen = { BLACK, 1, 0 };
-  canvas_line (canvas, x - 1, y - 1, x + width, y - 1, &pen);
-  canvas_line (canvas, x - 1, y + height, x + width, y + height, &pen);
-  canvas_line (canvas, x - 1, y - 1, x - 1, y + height, &pen);
-  canvas_line (canvas, x + width, y - 1, x + width, y + height, &pen);
-}
-
-static void
 pattern_axes (SbCanvas *canvas, const SbPattern *pattern, double x0, double y0, double zoom)
 {
   const SbPen pen = { BLACK, 1, 0 };
-  double step = MAX (1, round_step ((double)MAX (pattern->rows, pattern->cols), 6));
+  double step = MAX (1, plot_step ((double)MAX (pattern->rows, pattern->cols), 6));
   double bottom = y0 + (double)pattern->rows * zoom;
   for (double c = 0; c < (double)pattern->cols; c += step) {
     double x = x0 + (c + 0.5) * zoom - 0.5;
     canvas_line (canvas, x, bottom, x, bottom + 6, &pen);
-    say (canvas, x, bottom + 11, 0.5, "%s", number (c, 0).text);
+    plot_say (canvas, x, bottom + 11, 0.5, "%s", plot_number (c, 0).text);
   }
   for (double r = 0; r < (double)pattern->rows; r += step) {
     double y = y0 + (r + 0.5) * zoom - 0.5;
     canvas_line (canvas, x0 - 7, y, x0 - 1, y, &pen);
-    say (canvas, x0 - 12, y - 7, 1, "%s", number (r, 0).text);
+    plot_say (canvas, x0 - 12, y - 7, 1, "%s", plot_number (r, 0).text);
   }
-  say (canvas, x0 + (double)pattern->cols * zoom / 2, bottom + 38, 0.5, "column (pixels)");
-  canvas_text_upwards (canvas, x0 - 78, y0 + (double)pattern->rows * zoom / 2, TEXT, BLACK, "row (pixels)");
+  plot_say (canvas, x0 + (double)pattern->cols * zoom / 2, bottom + 38, 0.5, "column (pixels)");
+  canvas_text_upwards (canvas, x0 - 78, y0 + (double)pattern->rows * zoom / 2, PLOT_TEXT, BLACK, "row (pixels)");
 }
 
 static void
 pattern_legend (SbCanvas *canvas, const SbCalibration *calibration, double semiangle, gboolean nominal)
 {
   const SbPen fitted = { ORANGE, 3, 0 }, dashed = { SKY, 3, 9 };
-  say (canvas, LEFT_X, 14, 0, "Mean pattern");
-  say (canvas, LEFT_X, 38, 0, "centre %s, %s px (row, column)%s", number (calibration->centre[0], 2).text,
-       number (calibration->centre[1], 2).text, calibration->given_centre ? ", given" : "");
-  say (canvas, LEFT_X, 62, 0, "radius %s px, %s mrad/px%s", number (calibration->radius, 2).text,
-       number (calibration->sampling, 4).text, calibration->given_sampling ? ", given" : "");
+  plot_say (canvas, LEFT_X, 14, 0, "Mean pattern");
+  plot_say (canvas, LEFT_X, 38, 0, "centre %s, %s px (row, column)%s", plot_number (calibration->centre[0], 2).text,
+       plot_number (calibration->centre[1], 2).text, calibration->given_centre ? ", given" : "");
+  plot_say (canvas, LEFT_X, 62, 0, "radius %s px, %s mrad/px%s", plot_number (calibration->radius, 2).text,
+       plot_number (calibration->sampling, 4).text, calibration->given_sampling ? ", given" : "");
   canvas_line (canvas, LEFT_X + 1, 93, LEFT_X + 34, 93, &fitted);
-  say (canvas, LEFT_X + 44, 86, 0, "fitted disk");
+  plot_say (canvas, LEFT_X + 44, 86, 0, "fitted disk");
   if (nominal) {
     canvas_line (canvas, LEFT_X + 196, 93, LEFT_X + 234, 93, &dashed);
-    say (canvas, LEFT_X + 244, 86, 0, "semi-angle %s mrad", number (semiangle, 1).text);
+    plot_say (canvas, LEFT_X + 244, 86, 0, "semi-angle %s mrad", plot_number (semiangle, 1).text);
   }
 }
 
@@ -186,7 +131,7 @@ draw_left (SbCanvas *canvas, const SbPattern *pattern, const SbCalibration *cali
   draw_pattern (&panel, pattern, zoom);
   gboolean nominal = draw_circles (&panel, calibration, semiangle, zoom);
   blit (canvas, LEFT_X, TOP, &panel);
-  frame_box (canvas, LEFT_X, TOP, (double)cols, (double)rows);
+  plot_frame (canvas, LEFT_X, TOP, (double)cols, (double)rows);
   g_free (panel.rgb);
   pattern_axes (canvas, pattern, LEFT_X, TOP, zoom);
   pattern_legend (canvas, calibration, semiangle, nominal);
@@ -249,16 +194,16 @@ plot_axes (SbCanvas *canvas, const Plot *plot)
     double x = rint (plot_x (plot, a));
     canvas_line (canvas, x, TOP, x, TOP + SIDE, &grid);
     canvas_line (canvas, x, TOP + SIDE, x, TOP + SIDE + 6, &pen);
-    say (canvas, x, TOP + SIDE + 11, 0.5, "%s", number (a, 0).text);
+    plot_say (canvas, x, TOP + SIDE + 11, 0.5, "%s", plot_number (a, 0).text);
   }
-  double step = round_step (plot->y_high - plot->y_low, 6);
+  double step = plot_step (plot->y_high - plot->y_low, 6);
   for (double s = step * ceil (plot->y_low / step); s <= plot->y_high; s += step) {
     double y = rint (plot_y (plot, s));
     canvas_line (canvas, RIGHT_X, y, RIGHT_X + SIDE, y, &grid);
     canvas_line (canvas, RIGHT_X - 7, y, RIGHT_X - 1, y, &pen);
-    say (canvas, RIGHT_X - 12, y - 7, 1, "%s", number (s, step_decimals (step)).text);
+    plot_say (canvas, RIGHT_X - 12, y - 7, 1, "%s", plot_number (s, plot_decimals (step)).text);
   }
-  say (canvas, RIGHT_X + SIDE / 2.0, TOP + SIDE + 38, 0.5, "rotation modulo 180 (°)");
+  plot_say (canvas, RIGHT_X + SIDE / 2.0, TOP + SIDE + 38, 0.5, "rotation modulo 180 (°)");
 }
 
 static void
@@ -299,12 +244,12 @@ plot_chosen (SbCanvas *canvas, const Plot *plot, double angle)
   const SbPen pen = { BLACK, 1.5, 6 };
   double x = plot_x (plot, folded (plot, angle));
   canvas_line (canvas, x, TOP, x, TOP + SIDE - 1, &pen);
-  g_autofree char *text = g_strdup_printf ("%s°", number (angle, 1).text);
-  double width = canvas_text_width (TEXT, text), left = x + 8;
+  g_autofree char *text = g_strdup_printf ("%s°", plot_number (angle, 1).text);
+  double width = canvas_text_width (PLOT_TEXT, text), left = x + 8;
   if (left + width + 4 > RIGHT_X + SIDE)
     left = x - 8 - width;
   canvas_fill (canvas, left - 3, TOP + 5, width + 6, 22, WHITE);
-  canvas_text (canvas, left, TOP + 9, 0, TEXT, BLACK, text);
+  canvas_text (canvas, left, TOP + 9, 0, PLOT_TEXT, BLACK, text);
 }
 
 static void
@@ -312,19 +257,19 @@ plot_legend (SbCanvas *canvas, const SbCalibration *calibration)
 {
   static const char *const names[2] = { "identity", "transpose" };
   double angle = calibration->frame.rotation * 180 / G_PI;
-  say (canvas, RIGHT_X, 14, 0, "Agreement S against rotation");
-  say (canvas, RIGHT_X, 38, 0, "rotation %s°%s, %s%s", number (angle, 2).text,
+  plot_say (canvas, RIGHT_X, 14, 0, "Agreement S against rotation");
+  plot_say (canvas, RIGHT_X, 38, 0, "rotation %s°%s, %s%s", plot_number (angle, 2).text,
        calibration->given_rotation ? " given" : "", names[calibration->frame.transpose ? 1 : 0],
        calibration->given_orientation ? " given" : "");
   if (isfinite (calibration->curl_rotation))
-    say (canvas, RIGHT_X, 62, 0, "by the curl of the centre of mass %s°",
-         number (calibration->curl_rotation, 1).text);
+    plot_say (canvas, RIGHT_X, 62, 0, "by the curl of the centre of mass %s°",
+         plot_number (calibration->curl_rotation, 1).text);
   for (int o = 0; o < 2; o++) {
     const SbPen pen = { o == 0 ? BLUE : VERMILION, 2, 0 };
     double x = RIGHT_X + 180 * o;
     canvas_line (canvas, x, 93, x + 34, 93, &pen);
     plot_marker (canvas, o, x + 17, 93);
-    say (canvas, x + 44, 86, 0, "%s", names[o]);
+    plot_say (canvas, x + 44, 86, 0, "%s", names[o]);
   }
 }
 
@@ -340,10 +285,10 @@ draw_right (SbCanvas *canvas, const SbCalibration *calibration)
     if (isfinite (calibration->frame.rotation))
       plot_chosen (canvas, &plot, calibration->frame.rotation * 180 / G_PI);
   } else {
-    say (canvas, RIGHT_X + SIDE / 2.0, TOP + SIDE / 2.0 - 24, 0.5, "rotation was given,");
-    say (canvas, RIGHT_X + SIDE / 2.0, TOP + SIDE / 2.0 + 6, 0.5, "no search was made");
+    plot_say (canvas, RIGHT_X + SIDE / 2.0, TOP + SIDE / 2.0 - 24, 0.5, "rotation was given,");
+    plot_say (canvas, RIGHT_X + SIDE / 2.0, TOP + SIDE / 2.0 + 6, 0.5, "no search was made");
   }
-  frame_box (canvas, RIGHT_X, TOP, SIDE, SIDE);
+  plot_frame (canvas, RIGHT_X, TOP, SIDE, SIDE);
 }
 
 guint8 *

@@ -77,8 +77,8 @@ pipeline_fit (SbWork *work, const SbPipelineOptions *options, SbProgress *progre
     return NULL;
   SbFit *fit = stage_prepare (&command, &shares, TRUE, error) ? stage_fit (&command, shares.calibrate, shares.fit, error)
                                                               : NULL;
-  gboolean done = fit != NULL;
-  if (done)
+  gboolean done = fit != NULL && stage_export (&command, &fit->at, error);
+  if (fit != NULL)
     fit_free (fit);
   return command_end (&command, done);
 }
@@ -99,7 +99,8 @@ pipeline_reconstruct (SbWork *work, const SbPipelineOptions *options, SbProgress
   gboolean done = stage_prepare (&command, &shares, FALSE, error);
   if (done) {
     progress_stage (progress, "agreement", shares.calibrate, shares.fit);
-    done = stage_agreement (&command, at, error) && stage_reconstruct (&command, at, shares.fit, error);
+    done = stage_agreement (&command, at, error) && stage_reconstruct (&command, at, shares.fit, error)
+           && stage_export (&command, at, error);
   }
   if (done) {
     command_set (&command, "values", report_values (&command.setup.optics, at, NULL));
@@ -117,7 +118,8 @@ pipeline_run (SbWork *work, const SbPipelineOptions *options, SbProgress *progre
     return NULL;
   SbFit *fit = stage_prepare (&command, &shares, TRUE, error) ? stage_fit (&command, shares.calibrate, shares.fit, error)
                                                               : NULL;
-  gboolean done = fit != NULL && stage_reconstruct (&command, &fit->at, shares.fit, error);
+  gboolean done = fit != NULL && stage_reconstruct (&command, &fit->at, shares.fit, error)
+                  && stage_export (&command, &fit->at, error);
   if (fit != NULL)
     fit_free (fit);
   return command_end (&command, done);

@@ -6,7 +6,9 @@
 #include "core/acquisition.h"
 #include "core/calibrate.h"
 #include "core/columns.h"
+#include "core/detector.h"
 #include "core/engine.h"
+#include "core/exports.h"
 #include "core/fit/fit.h"
 #include "core/reconstruct.h"
 #include "core/result.h"
@@ -20,6 +22,8 @@ typedef struct SbPipelineOptions {
   const SbAberrationOptions *aberrations;
   const SbFitOptions *fit;
   const SbReconstructionOptions *reconstruction;
+  const SbExportOptions *exports;
+  const SbDetectorOptions *detector;
 } SbPipelineOptions;
 
 typedef struct SbWork SbWork;
@@ -36,6 +40,8 @@ SbResult *pipeline_info (SbWork *work, const SbPipelineOptions *options, SbProgr
 SbResult *pipeline_calibrate (SbWork *work, const SbPipelineOptions *options, SbProgress *progress, GError **error);
 SbResult *pipeline_fit (SbWork *work, const SbPipelineOptions *options, SbProgress *progress, GError **error);
 SbResult *pipeline_reconstruct (SbWork *work, const SbPipelineOptions *options, SbProgress *progress, GError **error);
+/* Images of a virtual detector over the scan; optics are needed only where angles are given. */
+SbResult *pipeline_detector (SbWork *work, const SbPipelineOptions *options, SbProgress *progress, GError **error);
 SbResult *pipeline_run (SbWork *work, const SbPipelineOptions *options, SbProgress *progress, GError **error);
 
 #endif

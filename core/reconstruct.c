@@ -24,6 +24,14 @@ static const SbParam rows[] = {
     .help = "Added to the weight of every frequency; where not given it follows from the noise, ring by ring.",
     .type = SB_PARAM_DOUBLE, .offset = ROW (regularisation), .value = NAN, .min = 0, .max = INFINITY, .show_min = 0,
     .show_max = 100, .flags = SB_PARAM_LIVE | SB_PARAM_ADVANCED },
+  { .name = "quality", .title = "Quality", .unit = "",
+    .help = "Measure the resolution of the image from two halves of the bright field, and what the microscope transfers.",
+    .type = SB_PARAM_BOOL, .offset = ROW (quality), .value = TRUE, .min = -INFINITY, .max = INFINITY,
+    .show_min = -INFINITY, .show_max = INFINITY, .flags = SB_PARAM_LIVE | SB_PARAM_ADVANCED },
+  { .name = "half_images", .title = "Half images", .unit = "",
+    .help = "Keep the images of the two halves of the bright field in the result.",
+    .type = SB_PARAM_BOOL, .offset = ROW (half_images), .value = FALSE, .min = -INFINITY, .max = INFINITY,
+    .show_min = -INFINITY, .show_max = INFINITY, .flags = SB_PARAM_LIVE | SB_PARAM_ADVANCED },
 };
 const SbParamGroup reconstruction_params = { "reconstruction", "Reconstruction", sizeof (SbReconstructionOptions), rows,
                                              G_N_ELEMENTS (rows) };
@@ -105,13 +113,13 @@ image_free (SbImage *image)
 }
 
 /* In blocks, so that progress moves; a frequency's sums do not depend on its block. */
-static double *
-grid_sums (SbSpectrum *spectrum, const SbFineGrid *grid, const SbCoordinates *at, SbkSumKind kind, SbProgress *progress,
-           GError **error)
+double *
+fine_grid_sums (SbSpectrum *spectrum, const SbFineGrid *grid, const SbCoordinates *at, SbkSumKind kind, gint64 k_first,
+                gint64 k_stride, SbProgress *progress, GError **error)
 {
   enum { BLOCKS = 32, LEAST = 1024 };
   gint64 n = grid->fine.n, block = MAX ((n + BLOCKS - 1) / BLOCKS, LEAST);
-  SbkView view = { .q_first = 0, .q_count = 0, .q_stride = 1, .q_phase = 0, .k_first = 0, .k_stride = 1 };
+  SbkView view = { .q_first = 0, .q_count = 0, .q_stride = 1, .q_phase = 0, .k_first = k_first, .k_stride = k_stride };
   const SbEngine *engine = spectrum->engine;
   SbkModel model;
 
@@ -139,8 +147,8 @@ grid_sums (SbSpectrum *spectrum, const SbFineGrid *grid, const SbCoordinates *at
 }
 
 /* phi(r) = sum_q Phi(q) exp (2 pi i q.r) of a Phi with phi(-q) = conj phi(q), held at one of each pair. */
-static double *
-image_from_half (const SbFineGrid *grid, const double complex *phi, GError **error)
+double *
+fine_grid_image (const SbFineGrid *grid, const double complex *phi, GError **error)
 {
   gint64 n_rows = grid->rows, n_cols = grid->cols, width = n_cols / 2 + 1;
   g_autofree double complex *half = sb_alloc ((gsize)(n_rows * width), sizeof *half, "The image's frequencies", error);
@@ -153,6 +161,11 @@ image_from_half (const SbFineGrid *grid, const double complex *phi, GError **err
     half[row * width + col] = phi[f];
     if (col == 0) /* the one column that holds both of a pair */
       half[(n_rows - row) % n_rows * width] = conj (phi[f]);
+  }
+  if (grid->engine != NULL && grid->engine->backend->image != NULL) {
+    SbkError kernel = { "" };
+    SbkStatus status = grid->engine->backend->image (grid->engine->context, n_rows, n_cols, (double *)half, image, &kernel);
+    return spectrum_fail (status, &kernel, error) ? g_steal_pointer (&image) : NULL;
   }
   if (sbk_fft_c2r_2d (n_rows, n_cols, (double *)half, image) != 0) {
     sb_fail (error, SB_ERROR_MEMORY, "The transform to the image did not fit into memory; give a smaller upsampling.");
@@ -185,10 +198,14 @@ grid_solve (SbSpectrum *spectrum, const SbFineGrid *grid, const SbCoordinates *a
 {
   const SbMethod *method = method_find (options->method);
   gsize n = (gsize)grid->fine.n;
-  g_autofree double *sums = grid_sums (spectrum, grid, at, method->sums, progress, error);
-  if (sums == NULL || (*phi = sb_alloc (n, sizeof **phi, "The image's frequencies", error)) == NULL)
+  if ((*phi = sb_alloc (n, sizeof **phi, "The image's frequencies", error)) == NULL)
     return FALSE;
   if (method->has_absorption && (*absorption = sb_alloc (n, sizeof **phi, "The image's frequencies", error)) == NULL)
+    return FALSE;
+  if (method->solve_grid != NULL)
+    return method->solve_grid (spectrum, grid, at, options->regularisation, progress, *phi, *absorption, error);
+  g_autofree double *sums = fine_grid_sums (spectrum, grid, at, method->sums, 0, 1, progress, error);
+  if (sums == NULL)
     return FALSE;
   return method->solve (grid, sums, spectrum_noise (spectrum), options->regularisation, *phi, *absorption, error);
 }
@@ -207,8 +224,8 @@ reconstruct_double (SbSpectrum *spectrum, const SbCoordinates *at, const SbRecon
   g_autoptr (SbFineGrid) fine = fine_grid_new (spectrum, factor, error);
   if (fine == NULL || !grid_solve (spectrum, fine, at, options, progress, &phi, &amplitude, error))
     return FALSE;
-  g_autofree double *image = image_from_half (fine, phi, error);
-  if (image == NULL || (amplitude != NULL && (*absorption = image_from_half (fine, amplitude, error)) == NULL))
+  g_autofree double *image = fine_grid_image (fine, phi, error);
+  if (image == NULL || (amplitude != NULL && (*absorption = fine_grid_image (fine, amplitude, error)) == NULL))
     return FALSE;
   *phase = g_steal_pointer (&image);
   *grid = g_steal_pointer (&fine);

@@ -10,17 +10,21 @@ typedef struct SbReconstructionOptions {
   char *method;          /* a name of the method registry; default phase */
   gint64 upsampling;     /* 0: auto */
   double regularisation; /* NAN: from the noise, ring by ring */
+  gboolean quality;      /* resolution and transfer, see core/quality.h */
+  gboolean half_images;
 } SbReconstructionOptions;
 extern const SbParamGroup reconstruction_params;
 
 /* Half of the fine grid (one of each +-q pair) with the sums a method asked for. */
 typedef struct SbFineGrid {
+  SbEngine *engine;      /* borrowed; transforms the image where its backend can */
   gint64 rows, cols;     /* of the fine grid */
   gint64 factor[2];
   SbkFine fine;
   gint64 *position;      /* [fine.n] row * cols + col in the fine FFT grid */
   double *q;             /* [fine.n] |q| in units of k_max */
   double ring;           /* spacing of the measured frequencies, units of k_max: the least width of a ring */
+  double aperture;       /* sum of A^2 over the bright-field pixels: <w,gamma> at its largest */
   gint64 absent;         /* fine frequencies left out because their measured frequency is not stored */
 } SbFineGrid;
 SbFineGrid *fine_grid_new (const SbSpectrum *spectrum, const gint64 factor[2], GError **error);
@@ -54,6 +58,10 @@ typedef struct SbMethod {
   gboolean (*solve) (const SbFineGrid *grid, const double *sums, double noise, double eps, double complex *phi,
                      double complex *absorption, GError **error);
   gboolean has_absorption;
+  /* Instead of solve, where the sums of one frequency do not decide its Phi: from G itself. */
+  gboolean (*solve_grid) (SbSpectrum *spectrum, const SbFineGrid *grid, const SbCoordinates *at, double eps,
+                          SbProgress *progress, double complex *phi, double complex *absorption, GError **error);
+  const char *unit;      /* of the image; NULL: rad */
 } SbMethod;
 extern const SbMethod *const method_registry[]; /* generated, NULL-terminated */
 const char *const *method_names (void);
@@ -62,6 +70,11 @@ const SbMethod *method_find (const char *name); /* NULL: none */
 /* The factors a reconstruction takes: asked on both axes, or (asked 0) the smallest that reach lambda / (4 semiangle). */
 void upsampling_factors (const SbOptics *optics, gint64 asked, gint64 factor[2]);
 
+/* The kernel's sums at every fine frequency [fine.n * sbk_sum_width (kind)], over pixels k_first, k_first + k_stride ... */
+double *fine_grid_sums (SbSpectrum *spectrum, const SbFineGrid *grid, const SbCoordinates *at, SbkSumKind kind,
+                        gint64 k_first, gint64 k_stride, SbProgress *progress, GError **error);
+/* phi(r) [rows * cols] of a Phi held at one of each +-q pair. */
+double *fine_grid_image (const SbFineGrid *grid, const double complex *phi, GError **error);
 /* Method, regularisation and upsampling are what reconstruct takes: for checking before hours of work. */
 gboolean reconstruction_check (const SbReconstructionOptions *options, GError **error);
 /* The image before it is rounded to float32, [grid->rows * grid->cols]; absorption NULL unless the method gives it. */

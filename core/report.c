@@ -151,13 +151,19 @@ report_rotation_scan (const SbCalibration *calibration)
 
 /* ---- values ---- */
 
+/* One standard deviation of a value by counting noise and by halves of the data; NAN: not known. */
+typedef struct {
+  double error, spread;
+} Deviation;
+
 static json_t *
-value_entry (json_t *values, const char *name, double value, double error, const char *unit, const char *title,
+value_entry (json_t *values, const char *name, double value, Deviation deviation, const char *unit, const char *title,
              gboolean held)
 {
   json_t *entry = json_object ();
   set (entry, "value", report_number (value));
-  set (entry, "error", report_number (held ? NAN : error));
+  set (entry, "error", report_number (held ? NAN : deviation.error));
+  set (entry, "spread", report_number (held ? NAN : deviation.spread));
   set (entry, "unit", json_string (unit));
   set (entry, "title", json_string (title));
   if (held)
@@ -166,47 +172,47 @@ value_entry (json_t *values, const char *name, double value, double error, const
   return entry;
 }
 
-static double
-covariance (const SbFit *fit, int i, int j)
-{
-  double v = fit->covariance[i][j];
-  return fit->fitted[i] && fit->fitted[j] && isfinite (v) ? v : 0;
-}
-
-/* Errors of magnitude (in the unit of a and b) and angle from the covariance of (a, b). */
+/* Deviations of magnitude (in the unit of a and b) and angle from a covariance of (a, b). */
 static void
-polar_errors (const SbFit *fit, int a, int m, double *magnitude_error, double *angle_error)
+polar_errors (const SbFit *fit, const double (*c)[SB_N_COORDINATES], int a, int m, double *magnitude, double *angle)
 {
+  gboolean both = fit->fitted[a] && fit->fitted[a + 1];
   double x = fit->at.x[a], y = fit->at.x[a + 1], r = hypot (x, y);
-  double xx = covariance (fit, a, a), yy = covariance (fit, a + 1, a + 1), xy = covariance (fit, a, a + 1);
+  double xx = fit->fitted[a] ? c[a][a] : 0, yy = fit->fitted[a + 1] ? c[a + 1][a + 1] : 0, xy = both ? c[a][a + 1] : 0;
   double uniform = G_PI / (m * sqrt (3.0)); /* an angle of which nothing is known */
-  *magnitude_error = sqrt (MAX (0.5 * (xx + yy), 0));
-  *angle_error = uniform;
+  *magnitude = sqrt (MAX (0.5 * (xx + yy), 0));
+  *angle = uniform;
   if (!(r > 0))
     return;
-  *magnitude_error = sqrt (MAX (x * x * xx + 2 * x * y * xy + y * y * yy, 0)) / r;
-  *angle_error = MIN (sqrt (MAX (y * y * xx - 2 * x * y * xy + x * x * yy, 0)) / (r * r * m), uniform);
+  *magnitude = sqrt (MAX (x * x * xx + 2 * x * y * xy + y * y * yy, 0)) / r;
+  *angle = MIN (sqrt (MAX (y * y * xx - 2 * x * y * xy + x * x * yy, 0)) / (r * r * m), uniform);
 }
 
 static void
 add_term (json_t *values, const SbOptics *optics, const SbCoordinates *at, const SbFit *fit, int term, int index)
 {
   const SbTerm *row = &optics_terms[term];
-  double scale = optics_edge_per_nm (optics, row->n), magnitude, angle, error = NAN, angle_error = NAN;
+  double scale = optics_edge_per_nm (optics, row->n), magnitude, angle;
+  Deviation size = { NAN, NAN }, turn = { NAN, NAN };
   gboolean held = fit == NULL || !(fit->fitted[index] || (row->m > 0 && fit->fitted[index + 1]));
   optics_polar (optics, at, term, &magnitude, &angle);
   if (row->m == 0) {
-    json_t *entry = value_entry (values, row->name, magnitude, held ? NAN : fit->error[index] / scale, "nm", row->title,
-                                 held);
+    if (!held)
+      size = (Deviation){ fit->error[index] / scale, fit->spread[index] / scale };
+    json_t *entry = value_entry (values, row->name, magnitude, size, "nm", row->title, held);
     if (row->n == 1)
       set (entry, "defocus", report_number (-magnitude));
     return;
   }
   if (!held)
-    polar_errors (fit, index, row->m, &error, &angle_error);
+    polar_errors (fit, fit->covariance, index, row->m, &size.error, &turn.error);
+  if (!held && (isfinite (fit->spread[index]) || isfinite (fit->spread[index + 1])))
+    polar_errors (fit, fit->spread_covariance, index, row->m, &size.spread, &turn.spread);
+  size.error /= scale;
+  size.spread /= scale;
   g_autofree char *title = g_strdup_printf ("azimuth of %s", row->title);
-  value_entry (values, row->name, magnitude, error / scale, "nm", row->title, held);
-  json_t *entry = value_entry (values, row->angle, angle, angle_error, "rad", title, held);
+  value_entry (values, row->name, magnitude, size, "nm", row->title, held);
+  json_t *entry = value_entry (values, row->angle, angle, turn, "rad", title, held);
   set (entry, "degrees", report_number (angle * 180 / G_PI));
 }
 
@@ -222,8 +228,9 @@ report_values (const SbOptics *optics, const SbCoordinates *at, const SbFit *fit
   }
   for (int i = SB_TILT_ROW; i <= SB_DEPTH; i++) {
     gboolean held = fit == NULL || !fit->fitted[i];
-    value_entry (values, coordinate_name (i), at->x[i], held ? NAN : fit->error[i], i == SB_DEPTH ? "nm" : "mrad",
-                 titles[i - SB_TILT_ROW], held);
+    Deviation deviation = { held ? NAN : fit->error[i], held ? NAN : fit->spread[i] };
+    value_entry (values, coordinate_name (i), at->x[i], deviation, i == SB_DEPTH ? "nm" : "mrad", titles[i - SB_TILT_ROW],
+                 held);
   }
   return values;
 }

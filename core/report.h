@@ -32,4 +32,9 @@ gboolean report_read_coordinates (const json_t *info, const SbOptics *optics, Sb
 void report_read_optics (const json_t *info, SbOptics *optics);
 void report_read_calibration (const json_t *info, double centre[2], double *sampling, double *rotation, char **orientation);
 
+/* Every evaluation of the fit. */
+json_t *report_history (const SbHistory *history);
+/* Names of the 28 coordinates, as rows and columns of the covariance. */
+json_t *report_names (void);
+
 #endif

@@ -99,6 +99,13 @@ result_is_calibration (const SbResult *result)
 }
 
 gboolean
+result_is_detector (const SbResult *result)
+{
+  const SbArray *array = result_find (result, "detector");
+  return array != NULL && !array->bytes && array->n_dims >= 2 && result_find (result, "phase") == NULL;
+}
+
+gboolean
 result_fail (GError **error, const char *path, const char *what, const GError *reason)
 {
   g_autofree char *text = g_strdup (reason->message);

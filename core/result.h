@@ -64,6 +64,8 @@ gboolean save_bytes (const char *path, gconstpointer bytes, gsize size, GError *
 char *json_text (const json_t *json, gboolean indented);
 /* A calibration (a picture and no image) keeps file names of its own, so that it never replaces a fit. */
 gboolean result_is_calibration (const SbResult *result);
+/* So do images of a virtual detector. */
+gboolean result_is_detector (const SbResult *result);
 /* The values of an array, or of a file's array: shape multiplied. */
 gint64 array_size (const SbArray *array);
 /* Reads what writer_hdf5 wrote into an empty result. */

@@ -166,7 +166,7 @@ note_orientations (SbCalibration *calibration)
         best[o] = fmax (best[o], calibration->scan_agreement[o][i]);
   if (best[0] > 0 && best[1] > 0 && fmax (best[0] / best[1], best[1] / best[0]) < UNCERTAIN)
     g_ptr_array_add (calibration->warnings,
-                     g_strdup_printf ("Orientation is uncertain: S = %.4g as recorded, %.4g transposed; give orientation.",
+                     sb_text ("Orientation is uncertain: S = %.4g as recorded, %.4g transposed; give orientation.",
                                       best[0], best[1]));
 }
 

@@ -307,6 +307,8 @@ result_save_all (SbResult *result, const SbOutputOptions *output, const char *so
     g_autofree char *target = g_strconcat (prefix, writer_registry[i]->suffix, NULL);
     g_ptr_array_add (items, item_new (writer_registry[i], target));
   }
+  if (items->len == 0) /* a command that wrote its own files */
+    return TRUE;
   json_t *before = json_incref (json_object_get (result->info, "files"));
   list_files (result, items);
   gboolean saved = save_items (result, items, output != NULL && output->force, error);

@@ -40,6 +40,7 @@ setup_clear (SbSetup *setup)
   param_group_clear (&aberration_params, &setup->aberrations);
   param_group_clear (&fit_params, &setup->fit);
   param_group_clear (&reconstruction_params, &setup->reconstruction);
+  param_group_clear (&export_params, &setup->exports);
   g_clear_pointer (&setup->warnings, g_ptr_array_unref);
 }
 
@@ -148,6 +149,7 @@ setup_init (SbSetup *setup, const SbAcquisition *acquisition, const SbPipelineOp
   group_take (&aberration_params, &setup->aberrations, options->aberrations);
   group_take (&fit_params, &setup->fit, options->fit);
   group_take (&reconstruction_params, &setup->reconstruction, options->reconstruction);
+  group_take (&export_params, &setup->exports, options->exports);
 
   const char *from = setup->aberrations.from;
   SbResult *result = NULL;

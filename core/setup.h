@@ -11,6 +11,7 @@ typedef struct SbSetup {
   SbAberrationOptions aberrations;
   SbFitOptions fit;
   SbReconstructionOptions reconstruction;
+  SbExportOptions exports;
   gboolean has_from;
   SbCoordinates from;              /* of the earlier result */
   GPtrArray *warnings;             /* char * */

@@ -166,6 +166,8 @@ frequencies_list (gint64 n_rows, gint64 n_cols, const double step[2], double k_m
       f.in_band = !nyquist && f.r >= low && f.r < high;
       g_array_append_val (list, f);
     }
+  if (list->len == 0) /* no array to sort */
+    return list;
   qsort (list->data, list->len, sizeof (Frequency), by_radius);
   for (guint i = 0; i < list->len; i++) {
     Frequency *f = &g_array_index (list, Frequency, i);
@@ -257,7 +259,8 @@ check_band (const SbSpectrum *s, GError **error)
     return TRUE;
   return sb_fail (error, SB_ERROR_DATA,
                   "Only %" G_GINT64_FORMAT " scan frequencies lie in the band (|q| < 2 k_max = %.3g 1/Å), at least %d are needed; "
-                  "the scan (%" G_GINT64_FORMAT " x %" G_GINT64_FORMAT " points, step %g, %g Å) is too small or the band too narrow.",
+                  "the scan (%" G_GINT64_FORMAT " x %" G_GINT64_FORMAT " points, step %g, %g Å) is too small or the band too narrow: scan more "
+                  "points, or give a wider band.",
                   s->n_band, 2 * s->k_max, MIN_BAND, s->scan_rows, s->scan_cols, s->optics.step[0], s->optics.step[1]);
 }
 
@@ -285,7 +288,9 @@ spectrum_new (SbEngine *engine, const SbColumns *columns, const SbOptics *optics
   SbkView all = { 0, s->n_band, 1, 0, 0, 1 };
   ok = ok && spectrum_fail (engine->backend->power (s->g, &all, &s->power, &kernel), &kernel, error);
   if (ok && !(s->power > 0))
-    ok = sb_fail (error, SB_ERROR_DATA, "The bright field does not vary over the scan: there is nothing to fit.");
+    ok = sb_fail (error, SB_ERROR_DATA, "The bright field does not vary over the scan (%" G_GINT64_FORMAT " x %" G_GINT64_FORMAT
+                  " points): there is nothing to fit; check scan_shape and that the beam scanned a specimen.", s->scan_rows,
+                  s->scan_cols);
   if (ok)
     return s;
   spectrum_free (s);
@@ -318,6 +323,15 @@ spectrum_set_frame (SbSpectrum *s, const SbFrame *frame, GError **error)
   }
   s->frame = *frame;
   return spectrum_fail (s->engine->backend->spectrum_set_q (s->g, vx, vy, &kernel), &kernel, error);
+}
+
+gboolean
+spectrum_set_scale (SbSpectrum *s, double scale, GError **error)
+{
+  SbkError kernel = { "" };
+  s->edge_width *= scale / (s->scale > 0 ? s->scale : 1);
+  s->scale = scale;
+  return spectrum_fail (s->engine->backend->spectrum_set_scale (s->g, scale, &kernel), &kernel, error);
 }
 
 gint64

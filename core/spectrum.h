@@ -33,6 +33,8 @@ typedef struct SbSpectrum {
   double mean_a2;        /* mean of A^2 over the pixels */
   double edge_width;     /* of the aperture, units of k_max */
   gint64 saturated;      /* bright-field pixels that saturate */
+  double scale;          /* of the detector sampling, over that G was made with; 0 stands for 1 */
+  gboolean dealiased;    /* agreements over the whole band are dealiased (see core/alias_agreement.h) */
 } SbSpectrum;
 
 /* Bright-field pixels: distance to the centre x sampling <= semiangle (1 + 1e-9), bad pixels left out. */
@@ -42,6 +44,8 @@ SbSpectrum *spectrum_new (SbEngine *engine, const SbColumns *columns, const SbOp
 void spectrum_free (SbSpectrum *spectrum);
 /* Sees the same G with another rotation or orientation. */
 gboolean spectrum_set_frame (SbSpectrum *spectrum, const SbFrame *frame, GError **error);
+/* Sees the same pixels with another detector sampling, `scale` times the one that G was made with. */
+gboolean spectrum_set_scale (SbSpectrum *spectrum, double scale, GError **error);
 /* Frequencies with |q| < limit (units of k_max), rounded up to whole blocks, at least `at_least`. */
 gint64 spectrum_band_count (const SbSpectrum *spectrum, double limit, gint64 at_least);
 /* Storage position of a frequency of the full FFT; *conj where its negative is stored; -1: not stored. */

@@ -54,6 +54,7 @@ report_seconds (const SbCommand *command)
   json_object_set_new (object, "calibrate", report_number (s->calibrate));
   json_object_set_new (object, "fit", report_number (s->fit));
   json_object_set_new (object, "reconstruct", report_number (s->reconstruct));
+  json_object_set_new (object, "quality", report_number (s->quality));
   json_object_set_new (object, "total", report_number (seconds_since (command->began)));
   return object;
 }
@@ -168,20 +169,43 @@ stage_prepare (SbCommand *command, const SbShares *shares, gboolean fresh, GErro
   return TRUE;
 }
 
+/* Of counting noise, over the coordinates in their own units; held ones 0. */
+static void
+add_covariance (SbCommand *command, const SbFit *fit)
+{
+  const gint64 shape[2] = { SB_N_COORDINATES, SB_N_COORDINATES };
+  float *data = g_new (float, SB_N_COORDINATES * SB_N_COORDINATES);
+  for (int i = 0; i < SB_N_COORDINATES; i++)
+    for (int j = 0; j < SB_N_COORDINATES; j++)
+      data[i * SB_N_COORDINATES + j] = isfinite (fit->covariance[i][j]) ? (float)fit->covariance[i][j] : 0;
+  result_add (command->result, "covariance", "covariance of the fitted coordinates", "", data, 2, shape);
+  command_set (command, "covariance_names", report_names ());
+}
+
 static void
 report_fit (SbCommand *command, const SbFit *fit)
 {
   SbWork *work = command->work;
   command_set (command, "agreement", report_number (fit->agreement));
   command_set (command, "agreement_zero", report_number (fit->agreement_zero));
-  command_set (command, "gain", report_number (fit->agreement / fit->agreement_thin));
+  command_set (command, "gain", report_number (fit->gain));
   command_set (command, "values", report_values (&command->setup.optics, &fit->at, fit));
   command_set (command, "coordinates", report_coordinates (&fit->at));
   command_set (command, "branch", report_branch (fit));
   command_set (command, "passes", report_passes (&fit->passes));
+  command_set (command, "check_passes", report_passes (&fit->check_passes));
+  command_set (command, "flags", report_strings (fit->flags));
+  add_covariance (command, fit);
+  if (fit->history != NULL)
+    command_set (command, "history", report_history (fit->history));
   command_set (command, "noise_ratio", report_number (fit->noise_ratio));
   command_set (command, "higher_order_limit", report_number (fit->limit));
-  command_set (command, "calibration", report_calibration (work->calibration, &work->chosen));
+  json_t *calibration = report_calibration (work->calibration, &work->chosen);
+  if (!isnan (fit->rotation_error))
+    json_object_set_new (calibration, "rotation_error", report_number (fit->rotation_error * 180 / G_PI));
+  if (!isnan (fit->sampling_error))
+    json_object_set_new (calibration, "sampling_error", report_number (fit->sampling_error * work->calibration->sampling));
+  command_set (command, "calibration", calibration);
   for (guint i = 0; fit->warnings != NULL && i < fit->warnings->len; i++)
     setup_warn (&command->setup, "%s", (const char *)g_ptr_array_index (fit->warnings, i));
   if (fit->noise_ratio > 1.2)
@@ -198,7 +222,7 @@ stage_fit (SbCommand *command, double from, double to, GError **error)
   SbWork *work = command->work;
   gint64 start = g_get_monotonic_time ();
   progress_stage (command->progress, "fit", from, to);
-  SbFit *fit = fit_run (work->spectrum, &command->start, &command->setup.fit, command->progress, error);
+  SbFit *fit = work_fit (work, &command->start, &command->setup.fit, command->progress, error);
   command->seconds.fit += seconds_since (start);
   if (fit == NULL)
     return NULL;
@@ -225,7 +249,8 @@ stage_reconstruct (SbCommand *command, const SbCoordinates *at, double from, GEr
 {
   const SbReconstructionOptions *options = &command->setup.reconstruction;
   gint64 start = g_get_monotonic_time ();
-  progress_stage (command->progress, "reconstruct", from, 1);
+  double to = options->quality ? (from + 1) / 2 : 1;
+  progress_stage (command->progress, "reconstruct", from, to);
   SbImage *image = reconstruct (command->work->spectrum, at, options, command->progress, error);
   command->seconds.reconstruct += seconds_since (start);
   if (image == NULL)
@@ -235,11 +260,12 @@ stage_reconstruct (SbCommand *command, const SbCoordinates *at, double from, GEr
   if (image->absent > 0)
     setup_warn (&command->setup, "%" G_GINT64_FORMAT " frequencies of the image were not measured and are zero in it.",
                 image->absent);
-  add_image (command, "phase", "rad", image, g_steal_pointer (&image->phase));
+  const char *unit = method_find (options->method)->unit;
+  add_image (command, "phase", unit != NULL ? unit : "rad", image, g_steal_pointer (&image->phase));
   if (image->absorption != NULL)
     add_image (command, "absorption", "", image, g_steal_pointer (&image->absorption));
   image_free (image);
-  return TRUE;
+  return stage_quality (command, at, unit != NULL ? unit : "rad", to, error);
 }
 
 /* S at known values, in float64; that without aberrations is computed once a calibration. */

@@ -34,6 +34,10 @@ SbFit *stage_fit (SbCommand *command, double from, double to, GError **error);
 /* S at known values, in float64. */
 gboolean stage_agreement (SbCommand *command, const SbCoordinates *at, GError **error);
 gboolean stage_reconstruct (SbCommand *command, const SbCoordinates *at, double from, GError **error);
+/* Resolution and transfer, where they are asked for; unit: of the image. */
+gboolean stage_quality (SbCommand *command, const SbCoordinates *at, const char *unit, double from, GError **error);
+/* Probe, aberration surface and the wish for parameter files. */
+gboolean stage_export (SbCommand *command, const SbCoordinates *at, GError **error);
 void stage_pattern (SbCommand *command); /* adds the mean pattern */
 
 #endif

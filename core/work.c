@@ -32,6 +32,7 @@ work_forget_spectrum (SbWork *work)
   g_clear_pointer (&work->calibration_options.orientation, g_free);
   work->calibration_passes = (SbPasses){ 0 };
   work->agreement_zero = NAN;
+  work->measured_sampling = 0;
 }
 
 void

@@ -5,7 +5,7 @@
 #include "core/pipeline.h"
 
 typedef struct SbSeconds {
-  double load, prepare, calibrate, fit, reconstruct;
+  double load, prepare, calibrate, fit, reconstruct, quality;
 } SbSeconds;
 
 struct SbWork {
@@ -25,6 +25,7 @@ struct SbWork {
   SbPasses calibration_passes;
   SbFrame chosen;              /* the calibration's, or the twin's once a fit took it */
   double agreement_zero;       /* NAN: not known yet */
+  double measured_sampling;    /* the calibration's, which fits with free sampling start from; 0: no fit yet */
 };
 
 /* FALSE with SB_ERROR_CANCELLED where the wait for another command was cancelled. */
@@ -37,6 +38,8 @@ gboolean work_need_columns (SbWork *work, const SbOptics *optics, const SbCalibr
 /* Calibration and G; what was made with the same settings is kept. */
 gboolean work_need_spectrum (SbWork *work, const SbOptics *optics, const SbCalibrationOptions *calibration,
                              const SbSpectrumOptions *spectrum, SbProgress *progress, SbSeconds *seconds, GError **error);
+/* fit_run; where the sampling is free, on the bright field that the sampling it finds makes. */
+SbFit *work_fit (SbWork *work, const SbStart *start, const SbFitOptions *options, SbProgress *progress, GError **error);
 void work_forget_spectrum (SbWork *work);
 
 #endif

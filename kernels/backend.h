@@ -14,7 +14,7 @@ extern "C" {
 #endif
 
 enum {
-  SBK_ABI = 1,
+  SBK_ABI = 2,
   SBK_DEGREE = 6,      /* of chi */
   SBK_N_MONOMIALS = 28,/* 1, x, y, x^2, xy, y^2, ... by degree, then by falling power of x */
   SBK_TILT_X = 28,
@@ -104,17 +104,36 @@ typedef struct SbkFine {
   const uint8_t *conj;
 } SbkFine;
 
+/* Frequencies of the object that one measured frequency holds together, a group for each. vx, vy: as the measured value
+ * sees them (the caller turns the sign of those it reads conjugated). */
+typedef struct SbkAliases {
+  int64_t n_groups, most;  /* most: members of the largest group */
+  const int64_t *start;    /* [n_groups + 1] group g has members [start[g], start[g + 1]) */
+  const int64_t *source;   /* [n_groups] its measured frequency in G */
+  const double *vx, *vy;   /* [start[n_groups]] detector frame, units of k_max */
+  const int64_t *place;    /* [n_groups + 1] where the group's sums begin */
+} SbkAliases;
+/* Numbers of a group of n: the upper triangle of its Gram matrix by rows, Re and Im of <gamma_m,gamma_l>, l >= m; then Re
+ * and Im of each <gamma_m,G>. */
+static inline int64_t
+sbk_alias_width (int64_t n)
+{
+  return n * (n + 3);
+}
+
 /* Per fine frequency. Which fields are filled depends on the call. */
 typedef enum SbkSumKind {
   SBK_SUM_MATCHED, /* [0] Re <gamma,G>, [1] Im, [2] <gamma,gamma> */
   SBK_SUM_SSB,     /* [0] Re numerator, [1] Im, [2] denominator (see the model: ssb) */
   SBK_SUM_COMPLEX, /* [0] <a,a>, [1] <b,b>, [2],[3] <a,b>, [4],[5] <a,G>, [6],[7] <b,G> */
+  SBK_SUM_SHIFTED, /* [0],[1] <w,G>, [2],[3] <w,gamma>, w = exp (2 pi i v.grad chi (k)), 0 where A (k) A (k - q) and A (k) A (k + q) are */
+  SBK_SUM_MOMENT,  /* the same with the real w = k.v, 0 there too */
   SBK_SUM_KINDS
 } SbkSumKind;
 static inline int
 sbk_sum_width (SbkSumKind kind)
 {
-  return kind == SBK_SUM_COMPLEX ? 8 : 3;
+  return kind == SBK_SUM_COMPLEX ? 8 : kind == SBK_SUM_SHIFTED || kind == SBK_SUM_MOMENT ? 4 : 3;
 }
 
 typedef struct SbkContext SbkContext;   /* threads, plans, scratch of one session */
@@ -164,6 +183,21 @@ typedef struct SbkBackend {
   /* Sums over all pixels of the view (its q fields unused) for a reconstruction: out[n * sbk_sum_width (kind)]. */
   SbkStatus (*sums) (SbkSpectrum *spectrum, const SbkView *view, int precise, const SbkModel *model, const SbkFine *fine,
                      SbkSumKind kind, double *out, const int *cancel, SbkError *error);
+  /* Sums of each group over the view's pixels (its q fields unused), out[place[n_groups]]. */
+  SbkStatus (*aliases) (SbkSpectrum *spectrum, const SbkView *view, int precise, const SbkModel *model,
+                        const SbkAliases *aliases, double *out, const int *cancel, SbkError *error);
+  /* Derivatives by the 31 kernel coordinates of -sum |G - sum_m x_m gamma_m|^2 over all groups, at fixed x[2 * members]. */
+  SbkStatus (*alias_gradient) (SbkSpectrum *spectrum, const SbkView *view, int precise, const SbkModel *model,
+                               const SbkAliases *aliases, const double *x, double gradient[SBK_N], const int *cancel,
+                               SbkError *error);
+  /* Pixels and the aperture's ramp at `scale` times where they were when G was made: another detector sampling, the same
+   * pixels. G itself stays. */
+  SbkStatus (*spectrum_set_scale) (SbkSpectrum *spectrum, double scale, SbkError *error);
+  /* Derivatives of the value by turning all pixels (rad, from x to y) and by the logarithm of their scale. */
+  SbkStatus (*geometry) (SbkSpectrum *spectrum, const SbkView *view, int precise, const SbkModel *model, double *value,
+                         double derivative[2], const int *cancel, SbkError *error);
+  /* The image of half a spectrum (rows x (cols / 2 + 1), interleaved, overwritten), not normalised. NULL: core does it. */
+  SbkStatus (*image) (SbkContext *context, int64_t rows, int64_t cols, double *half, double *out, SbkError *error);
 } SbkBackend;
 
 extern const SbkBackend sbk_cpu;

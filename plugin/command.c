@@ -19,5 +19,7 @@ command_pipeline (const SbOptions *options)
     .aberrations = options_get (options, &aberration_params),
     .fit = options_get (options, &fit_params),
     .reconstruction = options_get (options, &reconstruction_params),
+    .exports = options_get (options, &export_params),
+    .detector = options_get (options, &detector_params),
   };
 }

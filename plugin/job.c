@@ -49,8 +49,10 @@ job_thread (gpointer pointer)
   SbResult *result = NULL;
   if (session_wait_turn (job->session, job, &error)) {
     log_remark (SB_LOG_INFO, "%s: started.", job->command->name);
-    result =
-        job->command->run (job->data != NULL ? job->data->work : NULL, job->options, &job->progress, &error);
+    SbWork *work = job->data != NULL ? job->data->work : work_new (job->session->engine, NULL);
+    result = job->command->run (work, job->options, &job->progress, &error);
+    if (job->data == NULL)
+      work_free (work);
   }
   if (result != NULL) {
     record_provenance (result, job);

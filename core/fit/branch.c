@@ -30,8 +30,10 @@ turn_to_twin (const SbStages *stages, SbFit *fit, GError **error)
   coordinates_twin (&fit->at, &twin);
   fit->at = twin;
   for (int i = 0; i < N; i++)
-    for (int j = 0; j < N; j++)
+    for (int j = 0; j < N; j++) {
       fit->covariance[i][j] *= sign.x[i] * sign.x[j];
+      fit->spread_covariance[i][j] *= sign.x[i] * sign.x[j];
+    }
   frame.rotation += frame.rotation > 0 ? -G_PI : G_PI;
   fit->skewness = -fit->skewness;
   return spectrum_set_frame (stages->spectrum, &frame, error);

@@ -5,7 +5,7 @@
 #include "core/fit/stages.h"
 #include "core/reconstruct.h"
 
-#define PAIRS_ENOUGH 4e7 /* beyond, every 8th pixel gives the Hessian as well */
+#define PAIRS_ENOUGH 4e7 /* so many pairs give the Hessian to a per cent; with more, every 2nd, 3rd ... pixel does */
 
 /* Coordinates the Hessian speaks about: free and not at a limit. */
 static int
@@ -42,24 +42,26 @@ invert (int n, const double *hessian, double *inverse)
 }
 
 gboolean
-errors_fill (const SbStages *stages, SbFit *fit, GError **error)
+errors_fill (const SbStages *stages, SbFit *fit, SbCurvature *curvature, GError **error)
 {
   enum { N = SB_N_COORDINATES };
   SbSpectrum *spectrum = stages->spectrum;
   SbAgreement agreement;
-  int chosen[N], n = inner_list (stages->start, &fit->at, chosen);
-  double s, gradient[N], hessian[N * N], inverse[N * N];
+  double s, gradient[N], inverse[N * N];
   double pairs = (double)spectrum->n_band * (double)spectrum->n_pixels;
   double noise = spectrum_noise (spectrum);
+  int n = curvature->n = inner_list (stages->start, &fit->at, curvature->chosen);
+  const int *chosen = curvature->chosen;
+  memset (fit->covariance, 0, sizeof fit->covariance);
   for (int i = 0; i < N; i++)
-    fit->error[i] = NAN;
+    fit->error[i] = fit->spread[i] = NAN;
   fit->noise_ratio = (1 - fit->agreement) * spectrum->power / pairs / noise;
   if (n == 0)
     return TRUE;
-  if (!agreement_init (&agreement, spectrum, 0, pairs > PAIRS_ENOUGH ? 8 : 1, stages->passes, stages->progress, error)
-      || !agreement_hessian (&agreement, &fit->at, n, chosen, &s, gradient, hessian, error))
+  if (!agreement_init (&agreement, spectrum, 0, (gint64)CLAMP (pairs / PAIRS_ENOUGH, 1, 64), stages->passes, stages->progress, error)
+      || !agreement_hessian (&agreement, &fit->at, n, chosen, &s, gradient, curvature->hessian, error))
     return FALSE;
-  invert (n, hessian, inverse);
+  invert (n, curvature->hessian, inverse);
   for (int i = 0; i < n; i++) {
     for (int j = 0; j < n; j++)
       fit->covariance[chosen[i]][chosen[j]] = noise / spectrum->power * inverse[i * n + j];

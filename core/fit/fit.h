@@ -3,6 +3,7 @@
 #define SB_CORE_FIT_FIT_H
 
 #include "core/agreement.h"
+#include "core/fit/history.h"
 
 /* Where the fit starts and what it may move. Also what a reconstruction without a fit takes as known. */
 typedef struct SbAberrationOptions {
@@ -18,6 +19,12 @@ typedef struct SbFitOptions {
   gint64 seed, trials;
   double higher_order_limit;  /* rad at the edge */
   char *branch;               /* auto | keep | twin */
+  char *mode;                 /* auto | joint */
+  char *refinement;           /* newton | nelder-mead */
+  char *uncertainty;          /* full | error */
+  gboolean history;           /* keep every trial and step */
+  char *objective;            /* standard | dealiased */
+  gboolean free_rotation, free_sampling; /* refined together with the coordinates, see core/fit/geometry.c */
 } SbFitOptions;
 extern const SbParamGroup fit_params;
 
@@ -40,15 +47,24 @@ typedef struct SbFit {
   gboolean fitted[SB_N_COORDINATES];
   double agreement;           /* S in float64 at `at` */
   double agreement_zero;      /* S without aberrations */
-  double agreement_thin;      /* of the polished thin fit */
+  double gain;                /* S of the joint fit of six coordinates over that of the thin fit, on the same pixels */
   double error[SB_N_COORDINATES];   /* counting noise, one standard deviation; NAN where held */
   double covariance[SB_N_COORDINATES][SB_N_COORDINATES];
+  double spread[SB_N_COORDINATES];  /* what halves of the data disagree on, one standard deviation; NAN where not known */
+  double spread_covariance[SB_N_COORDINATES][SB_N_COORDINATES];
+  double half_difference[SB_N_COORDINATES]; /* of the halves of the band */
   double noise_ratio;         /* (1 - S) sum |G|^2 / pairs over sigma^2 */
+  double sampling_scale;      /* of the detector sampling, over that of G; 1 unless free */
+  double rotation_error, sampling_error; /* counting noise: rad, relative; NAN where held */
   double limit;               /* the higher-order box that was used */
   SbBranch branch;
   double skewness;
-  SbPasses passes;
-  GPtrArray *warnings;
+  SbPasses passes;            /* of search, climb and convergence */
+  SbPasses check_passes;      /* of the error's Hessian and the halves */
+  SbHistory *history;         /* NULL: not kept */
+  GPtrArray *warnings;        /* sentences */
+  GPtrArray *flags;           /* words: "phi12_undetermined", "tilt_undetermined", "depth_zero", "at_limit:C30",
+                               * "halves_disagree" */
 } SbFit;
 
 SbFit *fit_run (SbSpectrum *spectrum, const SbStart *start, const SbFitOptions *options, SbProgress *progress, GError **error);

@@ -8,7 +8,7 @@
 #define COARSE_FREQUENCIES 30
 #define USUAL_RANGE 57.4 /* rad of C10 that the usual number of trials covers: 40 nm at 300 kV, 30 mrad */
 #define APART 1.5        /* rad between different candidates */
-enum { BATCH = 40, MARCH_STEPS = 5, LOW = 3 };
+enum { BATCH = 40, MARCH_STEPS = 5, LOW = 3, SEARCH_PIXELS = 400 };
 
 static const double march[] = { 0.25, 0.4, 0.6, 0.9, 1.3 };
 
@@ -16,6 +16,12 @@ gint64
 stages_stride (const SbSpectrum *spectrum, gint64 pixels, gint64 most)
 {
   return CLAMP (spectrum->n_pixels / pixels, 1, most);
+}
+
+gint64
+stages_joint_stride (const SbSpectrum *spectrum)
+{
+  return stages_stride (spectrum, 300, 16);
 }
 
 /* C10, C12a, C12b as far as they are free. */
@@ -93,7 +99,7 @@ static gboolean
 try_all (const SbStages *stages, SbCandidate kept[SB_KEPT], int *n, GError **error)
 {
   SbAgreement coarse;
-  gint64 trials = trial_count (stages), stride = stages_stride (stages->spectrum, 1000, 31);
+  gint64 trials = trial_count (stages), stride = stages_stride (stages->spectrum, SEARCH_PIXELS, 31);
   gint64 q_count = spectrum_band_count (stages->spectrum, COARSE, COARSE_FREQUENCIES);
   if (!agreement_init (&coarse, stages->spectrum, q_count, stride, stages->passes, stages->progress, error))
     return FALSE;
@@ -111,8 +117,10 @@ try_all (const SbStages *stages, SbCandidate kept[SB_KEPT], int *n, GError **err
         draw (random, stages->start, &at[i]);
     }
     ok = agreement_value (&coarse, count, at, s, error);
-    for (gsize i = 0; ok && i < count; i++)
+    for (gsize i = 0; ok && i < count; i++) {
+      history_add (stages->history, "trial", SB_CALL_VALUE, &coarse, &at[i], s[i]);
       keep (kept, n, SB_KEPT, &(SbCandidate){ at[i], s[i] });
+    }
   }
   g_rand_free (random);
   return ok;
@@ -121,13 +129,14 @@ try_all (const SbStages *stages, SbCandidate kept[SB_KEPT], int *n, GError **err
 gboolean
 search_low_order (const SbStages *stages, double limit, SbCandidate kept[SB_KEPT], int *n, GError **error)
 {
-  SbMaximise problem = { .low = stages->start->low, .high = stages->start->high, .max_steps = MARCH_STEPS, .tolerance = 1e-6 };
+  SbMaximise problem = { .low = stages->start->low, .high = stages->start->high, .max_steps = MARCH_STEPS, .tolerance = 1e-4,
+                         .history = stages->history, .stage = "march" };
   problem.n = low_list (stages->start, problem.chosen);
   if (!try_all (stages, kept, n, error))
     return FALSE;
   if (problem.n == 0)
     return TRUE;
-  gint64 before = 0, stride = stages_stride (stages->spectrum, 1000, 31);
+  gint64 before = 0, stride = stages_stride (stages->spectrum, SEARCH_PIXELS, 31);
   for (guint m = 0; m <= G_N_ELEMENTS (march) && before < stages->spectrum->n_band; m++) {
     double reach = m < G_N_ELEMENTS (march) ? fmin (march[m], limit) : limit;
     gint64 q_count = spectrum_band_count (stages->spectrum, reach, COARSE_FREQUENCIES);

@@ -371,7 +371,7 @@ ours (const char *path)
 static gboolean
 applies (const SbResult *result)
 {
-  return result->arrays->len > 0 && !result_is_calibration (result);
+  return result->arrays->len > 0 && !result_is_calibration (result) && !result_is_detector (result);
 }
 
 const SbWriter writer_hdf5 = {
@@ -386,6 +386,14 @@ const SbWriter writer_calibration_hdf5 = {
   .name = "calibration_hdf5",
   .suffix = "_calibration.h5",
   .applies = result_is_calibration,
+  .write = write_hdf5,
+  .ours = ours,
+};
+
+const SbWriter writer_detector_hdf5 = {
+  .name = "detector_hdf5",
+  .suffix = "_detector.h5",
+  .applies = result_is_detector,
   .write = write_hdf5,
   .ours = ours,
 };

@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "core/picture.h"
+#include "core/quality.h"
 #include "core/result.h"
 
 typedef struct Picture {
@@ -154,6 +155,58 @@ applies_phase (const SbResult *result)
   const SbArray *phase = result_find (result, "phase");
   return phase != NULL && !phase->bytes && phase->n_dims == 2;
 }
+
+/* One image, or several side by side. */
+static gboolean
+write_detector (const SbResult *result, const char *path, GError **error)
+{
+  const SbArray *array = result_find (result, "detector");
+  Picture picture = { NULL };
+  if (!result_is_detector (result))
+    return sb_fail (error, SB_ERROR_ARGUMENT, "there is no image of a virtual detector; save that of detector");
+  int first = array->n_dims - 2;
+  gint64 n = first > 0 ? array->shape[0] : 1, rows = array->shape[first], cols = array->shape[first + 1];
+  g_autofree float *row = g_try_new (float, n * rows * cols);
+  for (gint64 i = 0; row != NULL && i < n * rows; i++)
+    memcpy (row + (i % rows * n + i / rows) * cols, array->data + i * cols, (gsize)cols * sizeof (float));
+  g_autofree guint8 *drawn = row == NULL ? NULL
+                                         : picture_image (row, rows, n * cols, array->step[first], array->step[first + 1],
+                                                          array->unit, &picture.rows, &picture.cols);
+  if (drawn == NULL)
+    return sb_fail (error, SB_ERROR_MEMORY, "no memory to draw the picture; close other programs");
+  picture.rgb = drawn;
+  picture.description = array->title;
+  return write_file (&picture, path, error);
+}
+
+const SbWriter writer_detector_png = {
+  .name = "detector_png",
+  .suffix = "_detector.png",
+  .applies = result_is_detector,
+  .write = write_detector,
+  .ours = ours,
+};
+
+static gboolean
+write_quality (const SbResult *result, const char *path, GError **error)
+{
+  Picture picture = { .description = "Fourier ring correlation and transfer" };
+  if (!quality_is_in (result))
+    return sb_fail (error, SB_ERROR_ARGUMENT, "the quality was not measured; reconstruct with quality");
+  g_autofree guint8 *drawn = picture_quality (result, &picture.rows, &picture.cols);
+  if (drawn == NULL)
+    return sb_fail (error, SB_ERROR_MEMORY, "no memory to draw the picture; close other programs");
+  picture.rgb = drawn;
+  return write_file (&picture, path, error);
+}
+
+const SbWriter writer_quality_png = {
+  .name = "quality_png",
+  .suffix = "_quality.png",
+  .applies = quality_is_in,
+  .write = write_quality,
+  .ours = ours,
+};
 
 const SbWriter writer_png = {
   .name = "png",

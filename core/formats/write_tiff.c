@@ -249,6 +249,24 @@ usable (const SbArray *array, const SbArray *first)
 }
 
 static gboolean
+write_pages (Page *pages, int n_pages, const char *path, GError **error)
+{
+  for (int i = 0; i < n_pages; i++)
+    picture_range (pages[i].array->data, (gsize)array_size (pages[i].array), &pages[i].low, &pages[i].high);
+  g_autoptr (GByteArray) sized = make_head (pages, n_pages, 0);
+  g_autoptr (GByteArray) head = make_head (pages, n_pages, sized->len);
+  int file = open (path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (file < 0)
+    return save_failed (error, errno);
+  gboolean good = save_append (file, head->data, head->len, error);
+  for (int i = 0; good && i < n_pages; i++)
+    good = append_samples (file, pages[i].array, error);
+  if (close (file) != 0 && good)
+    return save_failed (error, errno);
+  return good;
+}
+
+static gboolean
 write_tiff (const SbResult *result, const char *path, GError **error)
 {
   static const char *const names[] = { "phase", "absorption" };
@@ -262,21 +280,34 @@ write_tiff (const SbResult *result, const char *path, GError **error)
                         "there is no phase image, or it is larger than 2 GB; save it as hdf5");
       continue;
     }
-    pages[n_pages].array = array;
-    picture_range (array->data, (gsize)array_size (array), &pages[n_pages].low, &pages[n_pages].high);
-    n_pages++;
+    pages[n_pages++].array = array;
   }
-  g_autoptr (GByteArray) sized = make_head (pages, n_pages, 0);
-  g_autoptr (GByteArray) head = make_head (pages, n_pages, sized->len);
-  int file = open (path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (file < 0)
-    return save_failed (error, errno);
-  gboolean good = save_append (file, head->data, head->len, error);
-  for (int i = 0; good && i < n_pages; i++)
-    good = append_samples (file, pages[i].array, error);
-  if (close (file) != 0 && good)
-    return save_failed (error, errno);
-  return good;
+  return write_pages (pages, n_pages, path, error);
+}
+
+/* Each image of a virtual detector as a page. */
+static gboolean
+write_detector (const SbResult *result, const char *path, GError **error)
+{
+  const SbArray *array = result_find (result, "detector");
+  if (!result_is_detector (result) || array_size (array) >= ((gint64)1 << 31) / (gint64)sizeof (float))
+    return sb_fail (error, SB_ERROR_ARGUMENT,
+                    "there is no image of a virtual detector, or it is larger than 2 GB; save it as hdf5");
+  int first = array->n_dims - 2, n = first > 0 ? (int)array->shape[0] : 1;
+  g_autofree Page *pages = g_new0 (Page, n);
+  g_autofree SbArray *images = g_new0 (SbArray, n);
+  for (int i = 0; i < n; i++) {
+    images[i] = *array; /* a view: its strings and samples are the array's */
+    images[i].n_dims = 2;
+    images[i].data = array->data + i * array->shape[first] * array->shape[first + 1];
+    for (int axis = 0; axis < 2; axis++) {
+      images[i].shape[axis] = array->shape[first + axis];
+      images[i].step[axis] = array->step[first + axis];
+      images[i].axis_unit[axis] = array->axis_unit[first + axis];
+    }
+    pages[i].array = &images[i];
+  }
+  return write_pages (pages, n, path, error);
 }
 
 /* The Software tag of the first directory, in a file as we write it. */
@@ -324,5 +355,13 @@ const SbWriter writer_tiff = {
   .suffix = "_phase.tif",
   .applies = applies,
   .write = write_tiff,
+  .ours = ours,
+};
+
+const SbWriter writer_detector_tiff = {
+  .name = "detector_tiff",
+  .suffix = "_detector.tif",
+  .applies = result_is_detector,
+  .write = write_detector,
   .ours = ours,
 };

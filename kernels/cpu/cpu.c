@@ -56,7 +56,7 @@ static const CpuIsa *
 choose_isa (void)
 {
   const char *forced = getenv ("SIDEBAND_ISA");
-#if defined(__x86_64__)
+#if defined(CPU_VECTOR_SETS)
   __builtin_cpu_init ();
   int avx2 = __builtin_cpu_supports ("avx2") && __builtin_cpu_supports ("fma");
   int avx512 = avx2 && __builtin_cpu_supports ("avx512f") && __builtin_cpu_supports ("avx512dq")
@@ -97,15 +97,14 @@ cpu_close (SbkContext *context)
   free (context);
 }
 
-static const CpuPairs *
-pairs_of (const SbkSpectrum *s, int precise)
+const CpuPairs *
+cpu_pairs (const SbkSpectrum *s, int precise)
 {
   return &s->context->isa->pairs[s->wide ? CPU_DOUBLE : precise ? CPU_MIXED : CPU_SINGLE];
 }
 
-/* |h|^2 / n of a block's lanes, in order. */
-static double
-block_value (double h[2][SBK_LANES], double n[SBK_LANES])
+double
+cpu_block_value (double h[2][SBK_LANES], double n[SBK_LANES])
 {
   double sum = 0;
   for (int l = 0; l < SBK_LANES; l++)
@@ -137,7 +136,7 @@ value_task (int64_t i, unsigned worker, void *data)
     double h[2][SBK_LANES], n[SBK_LANES];
     cpu_block_init (&block, job->spectrum, job->view, cpu_view_block (job->view, i), &job->models[c]);
     job->pairs->value (&block, h, n);
-    job->part[i * job->n_models + c] = block_value (h, n);
+    job->part[i * job->n_models + c] = cpu_block_value (h, n);
   }
 }
 
@@ -149,7 +148,7 @@ cpu_value (SbkSpectrum *s, const SbkView *view, int precise, int64_t n_models, c
   double *part = calloc ((size_t)(blocks * n_models) + 1, sizeof *part);
   if (part == NULL)
     return cpu_fail (error, SBK_NO_MEMORY, "Not enough memory for a batch of %lld candidates.", (long long)n_models);
-  ValueJob job = { s, view, pairs_of (s, precise), n_models, models, part, cancel };
+  ValueJob job = { s, view, cpu_pairs (s, precise), n_models, models, part, cancel };
   s->context->threads.run (s->context->threads.pool, blocks, value_task, &job);
   for (int64_t c = 0; c < n_models; c++) {
     value[c] = 0;
@@ -185,7 +184,7 @@ derivative_task (int64_t i, unsigned worker, void *data)
     return;
   cpu_block_init (&block, job->spectrum, job->view, cpu_view_block (job->view, i), job->model);
   job->pairs->value (&block, h, n);
-  part[0] = block_value (h, n);
+  part[0] = cpu_block_value (h, n);
   if (job->count == 0)
     job->pairs->gradient (&block, h, n, part + 1);
   else
@@ -207,7 +206,7 @@ cpu_gradient (SbkSpectrum *s, const SbkView *view, int precise, const SbkModel *
 {
   int64_t blocks = cpu_view_blocks (view);
   double sum[1 + SBK_N];
-  DerivativeJob job = { s, view, pairs_of (s, precise), model, 0, NULL, 1 + SBK_N, NULL, NULL, cancel };
+  DerivativeJob job = { s, view, cpu_pairs (s, precise), model, 0, NULL, 1 + SBK_N, NULL, NULL, cancel };
   job.part = calloc ((size_t)blocks * (size_t)job.width + 1, sizeof *job.part);
   if (job.part == NULL)
     return cpu_fail (error, SBK_NO_MEMORY, "Not enough memory for the gradient.");
@@ -250,7 +249,7 @@ cpu_hessian (SbkSpectrum *s, const SbkView *view, int precise, const SbkModel *m
 {
   int64_t blocks = cpu_view_blocks (view);
   unsigned workers = s->context->threads.count;
-  DerivativeJob job = { s, view, pairs_of (s, precise), model, n, chosen, 1 + n + n * (n + 1) / 2, NULL, NULL, cancel };
+  DerivativeJob job = { s, view, cpu_pairs (s, precise), model, n, chosen, 1 + n + n * (n + 1) / 2, NULL, NULL, cancel };
   double *sum = malloc ((size_t)job.width * sizeof *sum);
   job.part = calloc ((size_t)blocks * (size_t)job.width + 1, sizeof *job.part);
   job.scratch = new_hessian_scratch (workers, n);
@@ -316,7 +315,7 @@ static SbkStatus
 cpu_sums (SbkSpectrum *s, const SbkView *view, int precise, const SbkModel *model, const SbkFine *fine, SbkSumKind kind,
           double *out, const int *cancel, SbkError *error)
 {
-  SumsJob job = { s, view, pairs_of (s, precise), model, fine, kind, out, cancel };
+  SumsJob job = { s, view, cpu_pairs (s, precise), model, fine, kind, out, cancel };
   (void)error;
   s->context->threads.run (s->context->threads.pool, (fine->n + SBK_LANES - 1) / SBK_LANES, sums_task, &job);
   return cpu_cancelled (cancel) ? SBK_CANCELLED : SBK_OK;
@@ -362,4 +361,8 @@ const SbkBackend sbk_cpu = {
   .gradient = cpu_gradient,
   .hessian = cpu_hessian,
   .sums = cpu_sums,
+  .spectrum_set_scale = cpu_spectrum_set_scale,
+  .geometry = cpu_geometry,
+  .aliases = cpu_aliases,
+  .alias_gradient = cpu_alias_gradient,
 };

@@ -20,6 +20,7 @@ struct SbkSpectrum {
   double *row_x, *pixel_y;
   double *pixel_a;   /* A at the pixel */
   double edge;
+  double scale;      /* of row_x, pixel_y and edge over those that were given */
   double *vx, *vy;   /* [n_blocks * SBK_LANES], padded far outside */
   int wide;          /* G in float64 */
   void *g;
@@ -53,6 +54,21 @@ typedef struct CpuFine {
   SbkSumKind kind;
 } CpuFine;
 
+/* One measured frequency with its aliases, in tiles of SBK_LANES. */
+enum { CPU_ALIAS_PIXELS = 64 };
+typedef struct CpuAliasGroup {
+  const SbkSpectrum *spectrum;
+  const void *g;             /* first pixel's value: g[0] re, g[SBK_LANES] im */
+  int n, tiles;
+  const double *vx, *vy;     /* [tiles * SBK_LANES], padded far outside */
+  int64_t k_first, k_stride;
+  const SbkModel *model;
+  const double *x;           /* [n][2] of the gradient */
+  double *gamma;             /* scratch [CPU_ALIAS_PIXELS][2][(tiles + 1) * SBK_LANES], of the arithmetic's type */
+  double *sum;               /* scratch [n + 1][2][tiles * SBK_LANES] */
+  void *residual;            /* scratch [n_pixels][2][SBK_LANES], as G is stored */
+} CpuAliasGroup;
+
 /* One set for each pair of arithmetic and storage. */
 typedef struct CpuPairs {
   /* h[2][SBK_LANES], n[SBK_LANES] of the block */
@@ -63,6 +79,10 @@ typedef struct CpuPairs {
   void (*hessian) (const CpuBlock *block, double h[2][SBK_LANES], double n[SBK_LANES], int count, const int *chosen,
                    CpuHessianScratch *scratch, double *gradient, double *hessian);
   void (*sums) (const CpuFine *fine, double *out /* [lanes][width] */);
+  void (*aliases) (const CpuAliasGroup *group, double *out /* [sbk_alias_width (n)] */);
+  /* after value: adds the derivatives by turn and scale of the pixels */
+  void (*geometry) (const CpuBlock *block, double h[2][SBK_LANES], double n[SBK_LANES], double derivative[2]);
+  void (*alias_gradient) (const CpuAliasGroup *group, double gradient[SBK_N]); /* adds */
 } CpuPairs;
 
 enum { CPU_SINGLE, CPU_MIXED, CPU_DOUBLE, CPU_PAIRS }; /* float on float G, double on float G, double on double G */
@@ -73,7 +93,8 @@ struct CpuIsa {
 };
 
 extern const CpuIsa cpu_isa_plain;
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(SBK_ONLY_PLAIN)
+#define CPU_VECTOR_SETS 1
 extern const CpuIsa cpu_isa_avx2, cpu_isa_avx512;
 #endif
 
@@ -84,12 +105,24 @@ SbkStatus cpu_spectrum_from_counts (SbkContext *context, SbkSpectrum **out, cons
 SbkStatus cpu_spectrum_from_values (SbkContext *context, SbkSpectrum **out, const SbkPixels *pixels, const SbkBand *band,
                                     const double *g, SbkError *error);
 void cpu_spectrum_free (SbkSpectrum *spectrum);
+SbkStatus cpu_spectrum_set_scale (SbkSpectrum *spectrum, double scale, SbkError *error);
+SbkStatus cpu_geometry (SbkSpectrum *spectrum, const SbkView *view, int precise, const SbkModel *model, double *value,
+                        double derivative[2], const int *cancel, SbkError *error);
+SbkStatus cpu_aliases (SbkSpectrum *spectrum, const SbkView *view, int precise, const SbkModel *model,
+                       const SbkAliases *aliases, double *out, const int *cancel, SbkError *error);
+SbkStatus cpu_alias_gradient (SbkSpectrum *spectrum, const SbkView *view, int precise, const SbkModel *model,
+                              const SbkAliases *aliases, const double *x, double gradient[SBK_N], const int *cancel,
+                              SbkError *error);
 SbkStatus cpu_spectrum_set_q (SbkSpectrum *spectrum, const double *vx, const double *vy, SbkError *error);
 SbkStatus cpu_power (SbkSpectrum *spectrum, const SbkView *view, double *power, SbkError *error);
 SbkStatus cpu_spectrum_read (SbkSpectrum *spectrum, int64_t first_pixel, int64_t n_pixels, double *g, SbkError *error);
 
 SbkStatus cpu_fail (SbkError *error, SbkStatus status, const char *format, ...) __attribute__ ((format (printf, 3, 4)));
 int cpu_cancelled (const int *cancel);
+/* |h|^2 / n of a block's lanes, in order. */
+double cpu_block_value (double h[2][SBK_LANES], double n[SBK_LANES]);
+/* The kernels for this G, in float64 where precise. */
+const CpuPairs *cpu_pairs (const SbkSpectrum *spectrum, int precise);
 /* Blocks of a view: their number, and the index of the i-th. */
 int64_t cpu_view_blocks (const SbkView *view);
 int64_t cpu_view_block (const SbkView *view, int64_t i);

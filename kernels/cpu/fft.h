@@ -14,4 +14,12 @@ void sbk_fft_free (SbkFft *fft);
 /* half (rows x (cols / 2 + 1) complex, overwritten) -> real image, not normalised. 0: done, -1: no memory. */
 int sbk_fft_c2r_2d (int64_t rows, int64_t cols, double *half, double *out);
 
+/* rows x cols complex (interleaved), in place, not normalised; wide: double. Many threads may run one at once. NULL: no
+ * memory. */
+typedef struct SbkFftComplex SbkFftComplex;
+SbkFftComplex *sbk_fft_complex_new (int64_t rows, int64_t cols, int wide);
+void sbk_fft_complex_forward (const SbkFftComplex *fft, void *data);  /* exp (-2 pi i ...) */
+void sbk_fft_complex_backward (const SbkFftComplex *fft, void *data); /* exp (+2 pi i ...) */
+void sbk_fft_complex_free (SbkFftComplex *fft);
+
 #endif

@@ -9,6 +9,8 @@ typedef INT ivec __attribute__ ((vector_size (VECTOR_BYTES)));
 #include "kernels/cpu/pairs_value.h"
 #include "kernels/cpu/pairs_gradient.h"
 #include "kernels/cpu/pairs_hessian.h"
+#include "kernels/cpu/pairs_alias.h"
+#include "kernels/cpu/pairs_geometry.h"
 #include "kernels/cpu/pairs_sums.h"
 #undef vec
 #undef ivec

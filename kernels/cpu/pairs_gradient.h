@@ -156,8 +156,9 @@ FN (moments_flush) (const CpuBlock *block, const Moments *sum, double x, int hal
   }
 }
 
+/* With r = r_of[0, 1] G - r_of[2] gamma of each part of the block. */
 static void
-FN (pairs_gradient) (const CpuBlock *block, double h[2][SBK_LANES], double n[SBK_LANES], double gradient[SBK_N])
+FN (gradient_with) (const CpuBlock *block, vec (*r_of)[3], double gradient[SBK_N])
 {
   const SbkSpectrum *s = block->spectrum;
   int thick = block->model->depth != 0;
@@ -165,14 +166,12 @@ FN (pairs_gradient) (const CpuBlock *block, double h[2][SBK_LANES], double n[SBK
   memset (&m, 0, sizeof m);
   for (int half = 0; half < SBK_LANES / W; half++) {
     const double *vx = block->vx + half * W, *vy = block->vy + half * W;
-    vec r_of[3];
-    FN (residual_factors) (h, n, half, r_of);
     for (int64_t index = 0; index < s->n_rows; index++) {
       Row row;
       Moments sum;
       int begun = 0;
-#define THIN_CALL(from, to, a, b) FN (gradient_segment) (block, &row, r_of, half, from, to, a, b, 0, &sum)
-#define THICK_CALL(from, to, a, b) FN (gradient_segment) (block, &row, r_of, half, from, to, a, b, 1, &sum)
+#define THIN_CALL(from, to, a, b) FN (gradient_segment) (block, &row, r_of[half], half, from, to, a, b, 0, &sum)
+#define THICK_CALL(from, to, a, b) FN (gradient_segment) (block, &row, r_of[half], half, from, to, a, b, 1, &sum)
 #define SEGMENT(from, to, a, b)                                                                                         \
   do {                                                                                                                  \
     if (!begun) {                                                                                                       \
@@ -194,5 +193,14 @@ FN (pairs_gradient) (const CpuBlock *block, double h[2][SBK_LANES], double n[SBK
     }
   }
   gradient_of_block (block, &m, gradient);
+}
+
+static void
+FN (pairs_gradient) (const CpuBlock *block, double h[2][SBK_LANES], double n[SBK_LANES], double gradient[SBK_N])
+{
+  vec r_of[SBK_LANES / W][3];
+  for (int half = 0; half < SBK_LANES / W; half++)
+    FN (residual_factors) (h, n, half, r_of[half]);
+  FN (gradient_with) (block, r_of, gradient);
 }
 #undef Moments

@@ -13,6 +13,44 @@ FN (ssb_side) (double x, double y, const double *vx, const double *vy)
   return side;
 }
 
+/* Row by row: the weight exp (i pi shift (y)), or k.v = slope y + offset. */
+#define Weight FN (Weight)
+typedef struct Weight {
+  vec shift[SBK_DEGREE];
+  vec offset, slope;
+} Weight;
+
+INLINE void
+FN (weight_begin) (Weight *weight, SbkSumKind kind, const SbkModel *m, double x, const double *vx, const double *vy)
+{
+  double shift[SBK_DEGREE][SBK_LANES], offset[W];
+  if (kind == SBK_SUM_SHIFTED) {
+    row_shift (m->chi, x, vx, vy, W, shift);
+    for (int j = 0; j < SBK_DEGREE; j++)
+      weight->shift[j] = FN (load_double) (shift[j]);
+  } else if (kind == SBK_SUM_MOMENT) {
+    for (int l = 0; l < W; l++)
+      offset[l] = x * vx[l];
+    weight->offset = FN (load_double) (offset);
+    weight->slope = FN (load_double) (vy);
+  }
+}
+
+/* <w,G> and <w,gamma> of a pixel; seen: > 0 where a or b is there. */
+INLINE void
+FN (sums_weighted) (SbkSumKind kind, const Weight *weight, REAL y, vec seen, vec cr, vec ci, vec gr, vec gi, vec sum[8])
+{
+  vec wr = { 0 }, wi = { 0 };
+  if (kind == SBK_SUM_SHIFTED)
+    FN (turn) (FN (horner) (weight->shift, y), FN (choose) (seen > 0, FN (splat) (1), FN (splat) (0)), &wr, &wi);
+  else
+    wr = FN (choose) (seen > 0, weight->offset + y * weight->slope, FN (splat) (0));
+  sum[0] += wr * gr + wi * gi;
+  sum[1] += wr * gi - wi * gr;
+  sum[2] += wr * cr + wi * ci;
+  sum[3] += wr * ci - wi * cr;
+}
+
 INLINE void
 FN (sums_pixel) (SbkSumKind kind, vec side, vec ar, vec ai, vec br, vec bi, vec gr, vec gi, vec sum[8])
 {
@@ -56,17 +94,21 @@ FN (pairs_sums) (const CpuFine *fine, double *out)
     const double *vx = fine->vx + half * W, *vy = fine->vy + half * W;
     for (int64_t index = 0; index < s->n_rows; index++) {
       Row row;
+      Weight weight;
       vec sum[8] = { { 0 } };
       int begun = 0;
 #define SEGMENT(from, to, a, b)                                                                                         \
   do {                                                                                                                  \
-    if (!begun)                                                                                                         \
+    if (!begun) {                                                                                                       \
       FN (row_begin) (&row, s, fine->model, index, vx, vy);                                                             \
+      FN (weight_begin) (&weight, fine->kind, fine->model, s->row_x[index], vx, vy);                                    \
+    }                                                                                                                   \
     begun = 1;                                                                                                          \
     for (int64_t k = from; k < to; k += fine->k_stride) {                                                               \
       REAL y = (REAL)s->pixel_y[k], a0 = (REAL)s->pixel_a[k];                                                           \
       vec ar, ai, br, bi, gr = { 0 }, gi = { 0 }, side = { 0 };                                                                         \
       vec am = FN (amplitude_minus) (&row, y, a0), ap = FN (amplitude_plus) (&row, y, a0);                              \
+      vec seen = am + ap;                                                                                               \
       if (thick) {                                                                                                      \
         am *= FN (sinc) (row.x_minus + y * row.x_slope);                                                                \
         ap *= FN (sinc) (row.x_plus + y * row.x_slope);                                                                 \
@@ -80,7 +122,10 @@ FN (pairs_sums) (const CpuFine *fine, double *out)
       }                                                                                                                 \
       if (fine->kind == SBK_SUM_SSB)                                                                                    \
         side = FN (ssb_side) (s->row_x[index], s->pixel_y[k], vx, vy);                                                  \
-      FN (sums_pixel) (fine->kind, side, ar, ai, br, bi, gr, gi, sum);                                                  \
+      if (fine->kind == SBK_SUM_SHIFTED || fine->kind == SBK_SUM_MOMENT)                                                \
+        FN (sums_weighted) (fine->kind, &weight, y, seen, ar - br, ai - bi, gr, gi, sum);                                     \
+      else                                                                                                              \
+        FN (sums_pixel) (fine->kind, side, ar, ai, br, bi, gr, gi, sum);                                                \
     }                                                                                                                   \
   } while (0)
       EACH_SEGMENT (&block, vx, vy, index, SEGMENT);
@@ -94,3 +139,4 @@ FN (pairs_sums) (const CpuFine *fine, double *out)
       out[l * width + i] = total[i][l];
 }
 #undef Row
+#undef Weight

@@ -46,10 +46,10 @@ row_here (const double chi[SBK_N_MONOMIALS], double x, double here[SBK_DEGREE + 
 }
 
 /* Coefficients in y of chi (x, y) - chi (x - s vx, y - s vy), times s, for `lanes` (constant) frequencies, in half turns (so
- * that theta = pi p (y)), the constant reduced modulo 2. The y^6 terms cancel. Lanes innermost: they are vectors. */
+ * that theta = pi p (y)). The y^6 terms cancel. Lanes innermost: they are vectors. */
 INLINE void
-row_differences (const double chi[SBK_N_MONOMIALS], const double here[SBK_DEGREE + 1], double x, const double *vx,
-                 const double *vy, double s, int lanes, double (*out)[SBK_LANES])
+row_unreduced (const double chi[SBK_N_MONOMIALS], const double here[SBK_DEGREE + 1], double x, const double *vx,
+               const double *vy, double s, int lanes, double (*out)[SBK_LANES])
 {
   double p[SBK_DEGREE + 1][SBK_LANES], u[SBK_LANES], sy[SBK_LANES];
   for (int l = 0; l < lanes; l++) {
@@ -73,6 +73,32 @@ row_differences (const double chi[SBK_N_MONOMIALS], const double here[SBK_DEGREE
   for (int j = 0; j < SBK_DEGREE; j++)
     for (int l = 0; l < lanes; l++)
       out[j][l] = 2 * s * (here[j] - p[j][l]);
+}
+
+/* The same with the constant reduced modulo 2. */
+INLINE void
+row_differences (const double chi[SBK_N_MONOMIALS], const double here[SBK_DEGREE + 1], double x, const double *vx,
+                 const double *vy, double s, int lanes, double (*out)[SBK_LANES])
+{
+  row_unreduced (chi, here, x, vx, vy, s, lanes, out);
+  for (int l = 0; l < lanes; l++)
+    out[0][l] -= 2 * nearest (out[0][l] / 2);
+}
+
+/* Coefficients in y of v.grad chi (x, y) for `lanes` frequencies, in half turns, the constant reduced modulo 2. */
+INLINE void
+row_shift (const double chi[SBK_N_MONOMIALS], double x, const double *vx, const double *vy, int lanes,
+           double (*out)[SBK_LANES])
+{
+  for (int j = 0; j < SBK_DEGREE; j++) {
+    double by_x = 0, by_y = 0; /* of y^j in d chi / dx and d chi / dy */
+    for (int i = SBK_DEGREE - j; i >= 1; i--)
+      by_x = by_x * x + i * chi[sbk_monomial (i, j)];
+    for (int i = SBK_DEGREE - j - 1; i >= 0; i--)
+      by_y = by_y * x + (j + 1) * chi[sbk_monomial (i, j + 1)];
+    for (int l = 0; l < lanes; l++)
+      out[j][l] = 2 * (vx[l] * by_x + vy[l] * by_y);
+  }
   for (int l = 0; l < lanes; l++)
     out[0][l] -= 2 * nearest (out[0][l] / 2);
 }

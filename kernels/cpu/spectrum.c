@@ -56,6 +56,7 @@ cpu_spectrum_alloc (SbkContext *context, SbkSpectrum **out, const SbkPixels *pix
   s->n_q = band->n_q;
   s->n_blocks = (band->n_q + SBK_LANES - 1) / SBK_LANES;
   s->edge = pixels->edge;
+  s->scale = 1;
   s->wide = context->precise;
   size_t lanes = (size_t)s->n_blocks * SBK_LANES;
   size_t bytes = lanes * (size_t)s->n_pixels * 2 * (s->wide ? sizeof (double) : sizeof (float));

@@ -27,6 +27,9 @@ enum {
   ROOMS
 };
 
+typedef struct CudaFft CudaFft; /* a transform's plan (fft.h) */
+enum { FFT_KEPT = 3 };
+
 struct SbkContext {
   SbkThreads threads;
   int precise;
@@ -36,6 +39,7 @@ struct SbkContext {
   CudaRoom room[ROOMS];
   void *pinned;
   size_t pinned_size;
+  CudaFft *fft[FFT_KEPT];
 };
 
 /* What kernels see of a spectrum; passed by value. G is [pixel][pitch], interleaved. */
@@ -61,6 +65,7 @@ struct SbkSpectrum {
   SbkContext *context;
   int64_t n_pixels, n_rows, n_q;
   int wide;
+  double v_max;           /* largest |q| */
   CudaG view;             /* all of it */
   void *memory[10];
   int n_memory;
@@ -99,6 +104,11 @@ SbkStatus cuda_hessian (SbkSpectrum *spectrum, const SbkView *view, int precise,
 SbkStatus cuda_sums (SbkSpectrum *spectrum, const SbkView *view, int precise, const SbkModel *model, const SbkFine *fine,
                      SbkSumKind kind, double *out, const int *cancel, SbkError *error);
 
+SbkStatus cuda_image (SbkContext *context, int64_t rows, int64_t cols, double *half, double *out, SbkError *error);
+
+/* Which depth factor a model takes (an enumerator of pairs.cuh) where |q| <= v_max. */
+int cuda_depth (const SbkSpectrum *spectrum, const SbkModel *model, double v_max);
+
 /* value pass of one model, left on the device: h and n in ROOM_H ([3][q_count]), S's numerator in ROOM_TOTAL. */
 SbkStatus cuda_value_pass (SbkSpectrum *spectrum, const CudaG *view, int precise, const SbkModel *models, int n_models,
                            int keep_h, SbkError *error);
@@ -117,15 +127,26 @@ cuda_blocks (int64_t n, int threads)
       return status_;                                                                                                   \
   } while (0)
 
-/* The arithmetic and storage of a call, as template arguments. */
-#define CUDA_DISPATCH(spectrum, precise, CALL)                                                                          \
+/* The arithmetic, storage and depth factor (pairs.cuh) of a call, as template arguments. */
+#define CUDA_DISPATCH(spectrum, precise, depth, CALL)                                                                   \
   do {                                                                                                                  \
-    if ((spectrum)->wide)                                                                                               \
-      CALL (double, double);                                                                                            \
-    else if (precise)                                                                                                   \
-      CALL (double, float);                                                                                             \
+    int depth_ = (depth);                                                                                               \
+    if ((spectrum)->wide) {                                                                                             \
+      if (depth_ == 0)                                                                                                  \
+        CALL (double, double, 0);                                                                                       \
+      else                                                                                                              \
+        CALL (double, double, 2);                                                                                       \
+    } else if (precise) {                                                                                               \
+      if (depth_ == 0)                                                                                                  \
+        CALL (double, float, 0);                                                                                        \
+      else                                                                                                              \
+        CALL (double, float, 2);                                                                                        \
+    } else if (depth_ == 0)                                                                                             \
+      CALL (float, float, 0);                                                                                           \
+    else if (depth_ == 1)                                                                                               \
+      CALL (float, float, 1);                                                                                           \
     else                                                                                                                \
-      CALL (float, float);                                                                                              \
+      CALL (float, float, 2);                                                                                           \
   } while (0)
 
 #endif

@@ -3,7 +3,7 @@
 #ifndef SBK_CUDA_PAIRS_CUH
 #define SBK_CUDA_PAIRS_CUH
 
-#include "kernels/cuda/cuda.h"
+#include "kernels/cuda/depth.cuh"
 
 template <typename S> struct Complex;
 template <> struct Complex<float> {
@@ -164,98 +164,6 @@ horner (const T c[SBK_DEGREE], T y)
   return p;
 }
 
-/* exp (i pi x) */
-__device__ __forceinline__ void
-turn (float x, float &re, float &im)
-{
-  float f = (x - 2.0f * rintf (x * 0.5f)) * 3.14159265358979f;
-  re = __cosf (f);
-  im = __sinf (f);
-}
-
-__device__ __forceinline__ void
-turn (double x, double &re, double &im)
-{
-  sincospi (x, &im, &re);
-}
-
-/* sin (pi x) / (pi x), 1/x of its derivative and its second derivative as polynomials of u = x^2 <= 1/4. */
-__device__ __forceinline__ float
-sinc_near (float u)
-{
-  float p = fmaf (u, -0.0022371786f, 0.026117438f);
-  p = fmaf (p, u, -0.19074790f);
-  p = fmaf (p, u, 0.81174220f);
-  p = fmaf (p, u, -1.6449341f);
-  return fmaf (p, u, 1.0f);
-}
-
-__device__ __forceinline__ double
-sinc_near (double u)
-{
-  const double w[11] = { 1.0, -1.6449340668482264, 0.8117424252833536, -0.19075182412208422, 0.0261478478176548,
-                         -0.0023460810354558235, 0.000148428793031071, -6.975873661656381e-06, 2.5312174041370274e-07,
-                         -7.304711822217775e-09, 1.7165384749821432e-10 };
-  double p = w[10];
-#pragma unroll
-  for (int i = 9; i >= 0; i--)
-    p = fma (p, u, w[i]);
-  return p;
-}
-
-template <typename T>
-__device__ __forceinline__ void
-derivatives_near (T u, T &first_over_x, T &second)
-{
-  const double q[11] = { -3.289868133696453, 3.2469697011334144, -1.1445109447325053, 0.2091827825412384,
-                         -0.023460810354558236, 0.001781145516372852, -9.766223126318933e-05, 4.049947846619244e-06,
-                         -1.3148481279991994e-07, 3.4330769499642866e-09, -7.365893777096947e-11 };
-  const double r[11] = { -3.289868133696453, 9.740909103400243, -5.722554723662526, 1.4642794777886687,
-                         -0.21114729319102413, 0.019592600680101373, -0.0012696090064214613, 6.074921769928866e-05,
-                         -2.235241817598639e-06, 6.522846204932145e-08, -1.5468376931903588e-09 };
-  const int n = sizeof (T) == sizeof (float) ? 6 : 11;
-  T b = (T)q[n - 1], d = (T)r[n - 1];
-#pragma unroll
-  for (int i = n - 2; i >= 0; i--) {
-    b = fma (b, u, (T)q[i]);
-    d = fma (d, u, (T)r[i]);
-  }
-  first_over_x = b;
-  second = d;
-}
-
-__device__ __forceinline__ float
-sinc (float x)
-{
-  float u = x * x, z = (x - 2.0f * rintf (x * 0.5f)) * 3.14159265358979f;
-  float far = __fdividef (__sinf (z), x * 3.14159265358979f);
-  return u < 0.25f ? sinc_near (u) : far;
-}
-
-__device__ __forceinline__ double
-sinc (double x)
-{
-  double u = x * x;
-  return u < 0.25 ? sinc_near (u) : sinpi (x) / (x * 3.14159265358979323846);
-}
-
-/* sinc, first and second derivative; series where the closed forms cancel. */
-template <typename T>
-__device__ __forceinline__ void
-sinc_derivatives (T x, T &s0, T &s1, T &s2)
-{
-  const T pi2 = (T)9.869604401089358;
-  T u = x * x, c, s, near1, near2;
-  bool near = u < (T)0.25;
-  derivatives_near<T> (u, near1, near2);
-  turn (x, c, s);
-  T inverse = 1 / (near ? (T)1 : x);
-  s0 = near ? sinc_near (u) : s * inverse * (T)0.3183098861837906715;
-  T far1 = (c - s0) * inverse;
-  s1 = near ? x * near1 : far1;
-  s2 = near ? near2 : -pi2 * s0 - 2 * far1 * inverse;
-}
-
 __device__ __forceinline__ float
 clip (float x)
 {
@@ -312,6 +220,89 @@ load_g (const CudaG &v, int k, int q, T &re, T &im)
   C g = __ldg ((const C *)v.g + (long long)k * v.pitch + q);
   re = (T)g.x;
   im = (T)g.y;
+}
+
+/* GROUP pixels of a stretch are loaded while the group before them is worked on; beyond the end the weight is zero. The more
+ * work a pixel is, the smaller the group: long loops run out of the instruction cache. */
+template <typename T, int GROUP> struct Group {
+  T y[GROUP], a[GROUP], re[GROUP], im[GROUP];
+};
+
+template <typename T, typename S, int GROUP>
+__device__ __forceinline__ void
+load_group (const CudaG &v, int q, int k, int to, Group<T, GROUP> &g)
+{
+#pragma unroll
+  for (int i = 0; i < GROUP; i++) {
+    int at = k + i * v.k_stride;
+    bool inside = at < to;
+    at = inside ? at : k;
+    load_pixel (v, at, g.y[i], g.a[i]);
+    load_g<T, S> (v, at, q, g.re[i], g.im[i]);
+    g.a[i] = inside ? g.a[i] : (T)0;
+  }
+}
+
+/* Calls pixel (y, A, Re G, Im G) for the pixels [from, to) of a stretch. */
+template <typename T, typename S, int GROUP, typename F>
+__device__ __forceinline__ void
+each_pixel (const CudaG &v, int q, int from, int to, F pixel)
+{
+  Group<T, GROUP> next;
+  if (from >= to)
+    return;
+  load_group<T, S> (v, q, from, to, next);
+#pragma unroll 1
+  for (int k = from; k < to; k += GROUP * v.k_stride) {
+    Group<T, GROUP> now = next;
+    int following = k + GROUP * v.k_stride;
+    if (following < to)
+      load_group<T, S> (v, q, following, to, next);
+#pragma unroll
+    for (int i = 0; i < GROUP; i++)
+      pixel (now.y[i], now.a[i], now.re[i], now.im[i]);
+  }
+}
+
+/* Runs stretch (from, to, tag of the a side, tag of the b side) over the parts of a row, tags constant. */
+template <int N> struct Tag {
+  enum { value = N };
+};
+template <typename F>
+__device__ __forceinline__ void
+each_stretch (const CudaG &v, const Stretches &s, F stretch)
+{
+  for (int c = 0; c < 3; c++) {
+    int from = s.cut[c], to = s.cut[c + 1];
+    bool a = from >= s.a0 && to <= s.a1, b = from >= s.b0 && to <= s.b1;
+    from = align_up (from, v.k_first, v.k_stride);
+    if (a && b)
+      stretch (from, to, Tag<1> (), Tag<1> ());
+    else if (a)
+      stretch (from, to, Tag<1> (), Tag<0> ());
+    else if (b)
+      stretch (from, to, Tag<0> (), Tag<1> ());
+  }
+}
+
+/* The model and chi along each row of the block's chunk, in shared memory. */
+template <int ROWS>
+struct Chunk {
+  SbkModel model;
+  double here[ROWS][SBK_DEGREE + 1];
+};
+
+template <int ROWS>
+__device__ __forceinline__ void
+chunk_begin (Chunk<ROWS> &chunk, const CudaG &v, const SbkModel *on_device, int first, int last)
+{
+  for (int i = threadIdx.x; i < (int)(sizeof (SbkModel) / sizeof (double)); i += blockDim.x)
+    ((double *)&chunk.model)[i] = ((const double *)on_device)[i];
+  __syncthreads ();
+  for (int i = threadIdx.x; i < (last - first) * (SBK_DEGREE + 1); i += blockDim.x)
+    row_here (chunk.model.chi, v.row_x[first + i / (SBK_DEGREE + 1)], i % (SBK_DEGREE + 1),
+              &chunk.here[i / (SBK_DEGREE + 1)][i % (SBK_DEGREE + 1)]);
+  __syncthreads ();
 }
 
 /* Sum over a block in fixed order: lanes of a warp by halves, then warps one after the other. Valid in thread 0. */

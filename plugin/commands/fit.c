@@ -2,7 +2,7 @@
 
 static const SbParamGroup *const groups[] = { &optics_params,     &calibration_params,
                                               &spectrum_params,   &aberration_params,
-                                              &fit_params,        &output_params,
+                                              &fit_params,        &export_params, &output_params,
                                               &parameters_params, NULL };
 
 static SbResult *

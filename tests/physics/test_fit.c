@@ -123,6 +123,21 @@ fit_with_seed (SbSpectrum *spectrum, gint64 seed)
   return fit;
 }
 
+/* How far C10, C12, tilt and depth are from the simulation's truth, in units of what the fit says of itself. */
+static void
+tell_distance (const char *name, const Scene *scene, const SbFit *fit)
+{
+  static const int told[] = { 0, 1, 2, SB_TILT_ROW, SB_TILT_COL, SB_DEPTH };
+  SbCoordinates truth = coordinates_of (scene, "truth");
+  for (guint i = 0; i < G_N_ELEMENTS (told); i++) {
+    int c = told[i];
+    double off = fabs (fit->at.x[c] - truth.x[c]);
+    g_test_message ("%s, %s: %.3g off the truth, %.1f of its spread %.2g, %.1f of its error %.2g", name, coordinate_name (c), off,
+                    off / fit->spread[c], fit->spread[c], off / fit->error[c], fit->error[c]);
+    g_assert_true (isfinite (fit->spread[c]) && fit->spread[c] > 0);
+  }
+}
+
 /* From nothing to the float64 optimum, stated calibration: 1 - S / S_opt <= 7e-8, every coordinate within 0.05 of its
  * error; S in float64 at the fitted coordinates. */
 static void
@@ -151,10 +166,17 @@ test_optimum (gconstpointer data)
                     (double)(g_get_monotonic_time () - before) / 1e6, fit->skewness, fit->noise_ratio);
     for (guint w = 0; w < fit->warnings->len; w++)
       g_test_message ("%s", (char *)fit->warnings->pdata[w]);
+    g_test_message ("checks %.1f gradient %.1f hessian, gain %.5f, C10 %.3f error %.4f spread %.4f rad", fit->check_passes.gradient,
+                    fit->check_passes.hessian, fit->gain, fit->at.x[0], fit->error[0], fit->spread[0]);
+    /* the budget: one gradient pass is a value and its gradient */
+    g_assert_cmpfloat (fit->passes.gradient, <=, 12);
+    g_assert_cmpfloat (fit->passes.value + fit->passes.gradient + fit->passes.hessian, <=, 25);
     g_assert_cmpfloat (1 - fit->agreement / s_optimum, <=, 7e-8);
     g_assert_cmpfloat (1 - fit->agreement / s_optimum, >=, -1e-7);
     g_assert_cmpfloat (worst, <=, 0.05);
     g_assert_cmpint (fit->branch, ==, SB_BRANCH_KEPT);
+    if (i == 0)
+      tell_distance (name, &scene, fit);
     fit_free (fit);
   }
   spectrum_free (spectrum);

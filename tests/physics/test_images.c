@@ -151,7 +151,7 @@ check_method (Case *c, const char *method, gint64 factor, double limit)
 static void
 check_file (const char *file, const char *precision, double limit)
 {
-  static const char *const methods[] = { "ssb", "phase", "complex" };
+  static const char *const methods[] = { "ssb", "phase", "complex", "dealiased" };
   Case *c = case_new (file, precision);
   gint64 upsampling = (gint64)golden_attribute (c->golden, "upsampling", 0);
   for (guint m = 0; m < G_N_ELEMENTS (methods); m++) {

@@ -105,7 +105,8 @@ static inline void
 put_number (hid_t file, const char *path, double value, const char *units)
 {
   hsize_t one = 1;
-  hid_t links = H5Pcreate (H5P_LINK_CREATE), space = H5Screate_simple (1, &one, NULL), type = H5Tcopy (H5T_C_S1);
+  hid_t links = H5Pcreate (H5P_LINK_CREATE), space = H5Screate_simple (1, &one, NULL);
+  hid_t type = H5Tcopy (H5T_C_S1);
   H5Pset_create_intermediate_group (links, 1);
   hid_t set = H5Dcreate2 (file, path, H5T_IEEE_F32BE, space, links, H5P_DEFAULT, H5P_DEFAULT);
   H5Dwrite (set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, &value);

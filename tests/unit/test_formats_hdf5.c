@@ -150,7 +150,8 @@ test_order (void)
     g_autofree char *path = g_build_filename (folder, "x_master.h5", NULL);
     hid_t file = new_file (folder, "x_master.h5", newer);
     for (int i = counts[newer] - 1; i >= 0; i--) {
-      g_autofree char *name = g_strdup_printf (newer ? "/entry/data/data_%06d" : "/entry/data/data_%d", i + 1);
+      g_autofree char *name = g_strdup_printf (newer ? "/entry/data/data_%06d" : "/entry/data/data_%d",
+                                               i + 1);
       put_frames (file, name, 3, i, 1, chunked (1, ROWS, COLS), 0);
     }
     H5Fclose (file);
@@ -162,7 +163,8 @@ test_order (void)
   }
 }
 
-/* Units by their attribute, which mask bits count, the scan_shape attribute, and counted frames over promised ones. */
+/* Units by their attribute, which mask bits count, the scan_shape attribute, and counted frames over
+ * promised ones. */
 static void
 test_headers (void)
 {
@@ -178,8 +180,8 @@ test_headers (void)
   put_number (file, "/entry/instrument/detector/detectorSpecific/photon_energy", 200, "keV");
   put_number (file, "/entry/instrument/detector/detectorSpecific/nimages", 7, "");
   put_number (file, "/entry/instrument/detector/detectorSpecific/ntrigger", 0xffffff, "");
-  hid_t set = H5Dcreate2 (file, "/entry/instrument/detector/detectorSpecific/pixel_mask", H5T_STD_U32LE, space,
-                          H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+  hid_t set = H5Dcreate2 (file, "/entry/instrument/detector/detectorSpecific/pixel_mask", H5T_STD_U32LE,
+                          space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
   H5Dwrite (set, H5T_NATIVE_UINT32, H5S_ALL, H5S_ALL, H5P_DEFAULT, mask);
   H5Dclose (set);
   H5Sclose (space);

@@ -149,7 +149,10 @@ test_same_bytes (void)
   for (guint i = 0; writer_registry[i] != NULL; i++) {
     g_clear_pointer (&first, g_free);
     g_clear_pointer (&second, g_free);
-    g_assert_true (result_save (made, path, writer_registry[i]->name, TRUE, NULL));
+    if (!result_save (made, path, writer_registry[i]->name, TRUE, NULL)) {
+      g_assert_false (writer_registry[i]->applies (made)); /* what it writes is not in this result */
+      continue;
+    }
     g_assert_true (g_file_get_contents (path, &first, &n_first, NULL));
     g_usleep (1100000 * (i == 0)); /* times in a file have seconds */
     g_assert_true (result_save (made, path, writer_registry[i]->name, TRUE, NULL));

@@ -1,0 +1,262 @@
+/* The CUDA backend's table, its context and small helpers. Opened at run time; everything costly belongs to the context. */
+#include "kernels/cuda/cuda.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/cuda/fft.h"
+
+SbkStatus
+cuda_fail (SbkError *error, SbkStatus status, const char *format, ...)
+{
+  va_list args;
+  if (error == NULL)
+    return status;
+  va_start (args, format);
+  vsnprintf (error->message, sizeof error->message, format, args);
+  va_end (args);
+  return status;
+}
+
+SbkStatus
+cuda_check (SbkContext *context, cudaError_t code, const char *what, SbkError *error)
+{
+  if (code == cudaSuccess)
+    return SBK_OK;
+  cudaGetLastError ();
+  if (code == cudaErrorMemoryAllocation) {
+    size_t available = 0, total = 0;
+    cudaMemGetInfo (&available, &total);
+    return cuda_fail (error, SBK_NO_MEMORY, "%s did not fit in device memory (%.2f of %.2f GB are free); give a smaller scan "
+                      "region or backend = cpu.", what, (double)available / 1e9, (double)total / 1e9);
+  }
+  return cuda_fail (error, SBK_DEVICE, "%s failed on the GPU: %s; make a new session or give backend = cpu.", what,
+                    cudaGetErrorString (code));
+}
+
+int
+cuda_cancelled (const int *cancel)
+{
+  return cancel != NULL && __atomic_load_n (cancel, __ATOMIC_RELAXED) != 0;
+}
+
+void *
+cuda_room (SbkContext *context, int which, size_t size, SbkError *error)
+{
+  CudaRoom *room = &context->room[which];
+  if (room->size >= size && room->data != NULL)
+    return room->data;
+  if (room->data != NULL) {
+    cudaStreamSynchronize (context->stream);
+    cudaFree (room->data);
+  }
+  room->data = NULL;
+  room->size = 0;
+  if (cuda_check (context, cudaMalloc (&room->data, size + 256), "Working memory", error) != SBK_OK)
+    return NULL;
+  room->size = size;
+  return room->data;
+}
+
+void *
+cuda_pinned (SbkContext *context, size_t size, SbkError *error)
+{
+  if (context->pinned_size >= size && context->pinned != NULL)
+    return context->pinned;
+  cudaStreamSynchronize (context->stream);
+  if (context->pinned != NULL)
+    cudaFreeHost (context->pinned);
+  context->pinned = NULL;
+  context->pinned_size = 0;
+  if (cuda_check (context, cudaMallocHost (&context->pinned, size + 256), "Page-locked memory", error) != SBK_OK)
+    return NULL;
+  context->pinned_size = size;
+  return context->pinned;
+}
+
+enum { SMALL = 1 << 20 };
+
+SbkStatus
+cuda_fetch (SbkContext *context, void *to, const void *from, size_t size, SbkError *error)
+{
+  if (size > SMALL) {
+    CUDA_TRY (context, cudaMemcpyAsync (to, from, size, cudaMemcpyDeviceToHost, context->stream), "A copy from the device");
+    return cuda_check (context, cudaStreamSynchronize (context->stream), "The GPU's work", error);
+  }
+  void *pinned = cuda_pinned (context, SMALL, error);
+  if (pinned == NULL)
+    return SBK_NO_MEMORY;
+  CUDA_TRY (context, cudaMemcpyAsync (pinned, from, size, cudaMemcpyDeviceToHost, context->stream), "A copy from the device");
+  CUDA_TRY (context, cudaStreamSynchronize (context->stream), "The GPU's work");
+  memcpy (to, pinned, size);
+  return SBK_OK;
+}
+
+SbkStatus
+cuda_send (SbkContext *context, void *to, const void *from, size_t size, SbkError *error)
+{
+  /* From pageable memory the call returns once the bytes are staged: the caller may free them. */
+  return cuda_check (context, cudaMemcpyAsync (to, from, size, cudaMemcpyHostToDevice, context->stream),
+                     "A copy to the device", error);
+}
+
+int64_t
+cuda_view_count (const SbkView *view)
+{
+  int64_t blocks = (view->q_count + SBK_LANES - 1) / SBK_LANES;
+  if (view->q_stride == 1)
+    return view->q_count;
+  int64_t mine = blocks <= view->q_phase ? 0 : (blocks - view->q_phase + view->q_stride - 1) / view->q_stride;
+  int64_t last = view->q_phase + (mine - 1) * view->q_stride, spare = blocks * SBK_LANES - view->q_count;
+  return mine * SBK_LANES - (mine > 0 && last == blocks - 1 ? spare : 0);
+}
+
+CudaG
+cuda_view (const SbkSpectrum *s, const SbkView *view, int64_t q_count, int max_rows)
+{
+  CudaG v = s->view;
+  /* Enough blocks that the heavy frequencies and the light ones even out; never a function of the batch. */
+  int64_t wanted = (int64_t)s->context->processors * 2048 * 6;
+  int64_t chunks = (wanted + q_count - 1) / q_count, least = (v.n_rows + max_rows - 1) / max_rows;
+  chunks = chunks < least ? least : chunks > v.n_rows ? v.n_rows : chunks;
+  v.chunk_rows = (int)((v.n_rows + chunks - 1) / chunks);
+  v.chunks = (v.n_rows + v.chunk_rows - 1) / v.chunk_rows;
+  v.q_first = (int)view->q_first;
+  v.q_stride = (int)view->q_stride;
+  v.q_phase = (int)view->q_phase;
+  v.q_count = (int)q_count;
+  v.k_first = (int)view->k_first;
+  v.k_stride = (int)view->k_stride;
+  return v;
+}
+
+int
+cuda_depth (const SbkSpectrum *s, const SbkModel *model, double v_max)
+{
+  if (model->depth == 0)
+    return 0;
+  /* |u.v - v^2/2| <= (1 + edge) / 2 wherever both apertures reach */
+  double reach = fabs (model->depth) * ((1 + s->view.edge) / 2 + v_max * hypot (model->tilt[0], model->tilt[1]));
+  return reach <= 1.5 ? 1 : 2;
+}
+
+static int
+cuda_score (void)
+{
+  int n = 0;
+  if (cudaGetDeviceCount (&n) != cudaSuccess) {
+    cudaGetLastError ();
+    return 0;
+  }
+  return n > 0 ? 10 : 0;
+}
+
+static void
+cuda_close (SbkContext *context)
+{
+  if (context == NULL)
+    return;
+  if (context->stream != NULL)
+    cudaStreamSynchronize (context->stream);
+  for (int i = 0; i < FFT_KEPT; i++)
+    cuda_fft_free (context->fft[i]);
+  for (int i = 0; i < ROOMS; i++)
+    if (context->room[i].data != NULL)
+      cudaFree (context->room[i].data);
+  if (context->pinned != NULL)
+    cudaFreeHost (context->pinned);
+  if (context->stream != NULL)
+    cudaStreamDestroy (context->stream);
+  free (context);
+}
+
+static SbkStatus
+cuda_open (SbkContext **out, const SbkOpen *how, SbkError *error)
+{
+  SbkContext *context = (SbkContext *)calloc (1, sizeof *context);
+  struct cudaDeviceProp properties;
+  *out = NULL;
+  if (context == NULL)
+    return cuda_fail (error, SBK_NO_MEMORY, "Not enough memory.");
+  context->threads = how->threads;
+  context->precise = how->precise;
+  SbkStatus status = cuda_check (context, cudaGetDevice (&context->device), "Opening the GPU", error);
+  if (status == SBK_OK)
+    status = cuda_check (context, cudaGetDeviceProperties (&properties, context->device), "Opening the GPU", error);
+  if (status == SBK_OK)
+    status = cuda_check (context, cudaStreamCreateWithFlags (&context->stream, cudaStreamNonBlocking), "Opening the GPU",
+                         error);
+  if (status != SBK_OK) {
+    cuda_close (context);
+    return status;
+  }
+  context->processors = properties.multiProcessorCount;
+  *out = context;
+  return SBK_OK;
+}
+
+/* What this backend does not do yet says so. */
+static SbkStatus
+unsupported (const char *what, SbkError *error)
+{
+  return cuda_fail (error, SBK_UNSUPPORTED, "The CUDA backend does not have %s yet; give backend = cpu.", what);
+}
+
+static SbkStatus
+no_aliases (SbkSpectrum *s, const SbkView *view, int precise, const SbkModel *model, const SbkAliases *aliases, double *out,
+            const int *cancel, SbkError *error)
+{
+  return unsupported ("the dealiased systems", error);
+}
+
+static SbkStatus
+no_alias_gradient (SbkSpectrum *s, const SbkView *view, int precise, const SbkModel *model, const SbkAliases *aliases,
+                   const double *x, double gradient[SBK_N], const int *cancel, SbkError *error)
+{
+  return unsupported ("the dealiased objective", error);
+}
+
+static SbkStatus
+no_scale (SbkSpectrum *s, double scale, SbkError *error)
+{
+  return scale == 1 ? SBK_OK : unsupported ("a free sampling", error);
+}
+
+static SbkStatus
+no_geometry (SbkSpectrum *s, const SbkView *view, int precise, const SbkModel *model, double *value, double derivative[2],
+             const int *cancel, SbkError *error)
+{
+  return unsupported ("a free rotation", error);
+}
+
+static const SbkBackend cuda_backend = {
+  .abi = SBK_ABI,
+  .name = "cuda",
+  .score = cuda_score,
+  .open = cuda_open,
+  .close = cuda_close,
+  .spectrum_from_counts = cuda_spectrum_from_counts,
+  .spectrum_from_values = cuda_spectrum_from_values,
+  .spectrum_free = cuda_spectrum_free,
+  .spectrum_set_q = cuda_spectrum_set_q,
+  .power = cuda_power,
+  .spectrum_read = cuda_spectrum_read,
+  .value = cuda_value,
+  .gradient = cuda_gradient,
+  .hessian = cuda_hessian,
+  .sums = cuda_sums,
+  .aliases = no_aliases,
+  .alias_gradient = no_alias_gradient,
+  .spectrum_set_scale = no_scale,
+  .geometry = no_geometry,
+  .image = cuda_image,
+};
+
+extern "C" __attribute__ ((visibility ("default"))) const SbkBackend *
+sbk_module_backend (void)
+{
+  return &cuda_backend;
+}
