@@ -7,14 +7,14 @@
 static const SbOptics optics = { 300, 30, { 0.4, 0.4 } };
 
 Film *
-film_open_other (const char *root, const char *name, const char *precision)
+film_open_in (const char *folder, const char *name, const char *precision)
 {
   Film *film = g_new0 (Film, 1);
   g_autoptr (GError) error = NULL;
   SbEngineOptions engine;
   SbAcquisitionOptions options;
   const double nowhere[2] = { NAN, NAN };
-  film->folder = g_build_filename (root, "acquisitions", NULL);
+  film->folder = g_strdup (folder);
   film->name = g_strdup (name);
   g_autofree char *json = g_strdup_printf ("%s/%s.json", film->folder, name);
   g_autofree char *master = g_strdup_printf ("%s/%s_master.h5", film->folder, name);
@@ -39,6 +39,13 @@ film_open_other (const char *root, const char *name, const char *precision)
   param_group_clear (&engine_params, &engine);
   param_group_clear (&acquisition_params, &options);
   return film;
+}
+
+Film *
+film_open_other (const char *root, const char *name, const char *precision)
+{
+  g_autofree char *folder = g_build_filename (root, "acquisitions", NULL);
+  return film_open_in (folder, name, precision);
 }
 
 Film *

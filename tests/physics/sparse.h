@@ -18,6 +18,7 @@ typedef struct Film {
 Film *film_open (const char *precision);
 /* Another one of the same form; NULL, and the test skipped, where it is not there. */
 Film *film_open_other (const char *root, const char *name, const char *precision);
+Film *film_open_in (const char *folder, const char *name, const char *precision); /* 300 kV, 30 mrad, 0.4 Å */
 void film_close (Film *film);
 /* Every `keep`-th row and column of the scan; calibrated as the file of the simulation says, turned and scaled by these. */
 SbSpectrum *film_spectrum (const Film *film, gint64 keep, double turn, double scale);

@@ -7,6 +7,7 @@
 #include "core/alias.h"
 #include "core/fit/stages.h"
 #include "tests/physics/sparse.h"
+#include "tests/unit/simulation.h"
 
 static double
 correlation (const Film *film, SbSpectrum *spectrum, const SbCoordinates *at, const char *method)
@@ -38,6 +39,46 @@ test_truth (void)
     spectrum_free (spectrum);
   }
   film_close (film);
+}
+
+/* ---- without noise ---- */
+
+/* A film simulated with multislice at 0.4 angstrom, every second row and column left out, at the true coefficients. */
+static void
+check_noise_free (gint64 scan, gint64 detector, double density, double thickness, const char *coefficients, double least,
+                  double over_phase)
+{
+  Simulated *s = simulated_new ("film", scan, 0.4, detector);
+  simulated_set (&s->aberrations.coefficients, coefficients);
+  s->simulation.density = density;
+  s->simulation.thickness = thickness;
+  s->simulation.dose = 0;
+  simulated_run (s, 0);
+  Film *film = film_open_in (s->folder, "x", "single");
+  SbCoordinates at = film_coordinates (film, "truth");
+  SbSpectrum *spectrum = film_spectrum (film, 2, 0, 1);
+  g_assert_cmpfloat (fabs (at.x[SB_DEPTH] - thickness), <, 1e-9);
+  g_assert_cmpint (spectrum->scan_rows, ==, scan / 2);
+  g_test_message ("%g nm of %g g/cm3, %s:", thickness, density, coefficients);
+  correlation (film, spectrum, &at, "ssb");
+  double phase = correlation (film, spectrum, &at, "phase"), dealiased = correlation (film, spectrum, &at, "dealiased");
+  g_assert_cmpfloat (dealiased, >=, least);
+  g_assert_cmpfloat (dealiased, >=, phase + over_phase);
+  spectrum_free (spectrum);
+  film_close (film);
+  simulated_free (s);
+}
+
+/* The aberrations, thickness and scattering of the film of examples/acquisitions (measured 0.981 to 0.985 over five seeds).
+ * What keeps it from 1 is the depth: the model spreads every atom over the thickness, a film of 0.3 nm reaches 0.996. Where
+ * C10 alone tells the aliases apart their systems are worse conditioned and the same error of depth counts for more: 3 nm
+ * reach 0.956 there, and 0.968 with the best fixed regularisation. */
+static void
+test_noise_free (void)
+{
+  check_noise_free (40, 64, 0.5, 3, "C10=5.5 C12=2.5 phi12=0.4 C21=40 phi21=1 C23=30 phi23=0.2 C30=2000", 0.98, 0.06);
+  check_noise_free (32, 56, 2, 0.3, "C10=5", 0.99, 0.15);
+  check_noise_free (32, 56, 0.5, 3, "C10=5", 0.95, 0.12);
 }
 
 /* On a scan that is fine enough nothing is folded: the same S but for the ridge. On a coarse one it explains more. */
@@ -149,6 +190,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/dealiased/truth", test_truth);
+  g_test_add_func ("/dealiased/noise-free", test_noise_free);
   g_test_add_func ("/dealiased/value", test_value);
   g_test_add_func ("/dealiased/gradient", test_gradient);
   g_test_add_func ("/dealiased/fit", test_fit);
