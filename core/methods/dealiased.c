@@ -103,6 +103,10 @@ rings_add (Rings *rings, const Sums *sums, double noise)
   }
 }
 
+/* Rings that fold onto each other share an excess, and the solution may give one of them nothing. Taken at its word that
+ * would leave its frequencies out of the image; a thousandth of the strongest ring's power keeps them, well damped. */
+#define LEAST_POWER 1e-3
+
 /* matrix power = excess with no power below zero: sweeps over the rings until nothing moves. */
 static void
 rings_solve (Rings *rings)
@@ -125,6 +129,15 @@ rings_solve (Rings *rings)
   }
 }
 
+static double
+rings_largest (const Rings *rings)
+{
+  double largest = 0;
+  for (gint64 r = 0; r < rings->n; r++)
+    largest = fmax (largest, rings->power[r]);
+  return largest;
+}
+
 static double *
 ridge_from_noise (Sums *sums, const SbFineGrid *grid, double noise, SbProgress *progress, GError **error)
 {
@@ -140,8 +153,9 @@ ridge_from_noise (Sums *sums, const SbFineGrid *grid, double noise, SbProgress *
   }
   if (ok && (ridge = sb_alloc ((gsize)groups->n_members, sizeof *ridge, what, error)) != NULL) {
     rings_solve (&rings);
+    double floor = LEAST_POWER * rings_largest (&rings);
     for (gint64 m = 0; m < groups->n_members; m++) {
-      double power = rings.power[rings.ring[groups->ring_of[m]]];
+      double power = fmax (rings.power[rings.ring[groups->ring_of[m]]], floor);
       ridge[m] = power > 0 ? noise / power : INFINITY;
     }
   }
