@@ -60,6 +60,7 @@ add_halves (SbCommand *command, SbQuality *quality, const char *unit)
   for (int half = 0; half < 2 && quality->half[half] != NULL; half++) {
     SbArray *array = result_add (command->result, names[half], titles[half], unit,
                                  g_steal_pointer (&quality->half[half]), 2, shape);
+    array->detail = TRUE;
     for (int axis = 0; axis < 2; axis++) {
       gint64 scan = axis == 0 ? command->work->spectrum->scan_rows : command->work->spectrum->scan_cols;
       set_axis (array, axis, step[axis] / 10 * (double)scan / (double)shape[axis], "nm");

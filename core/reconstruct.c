@@ -30,7 +30,7 @@ static const SbParam rows[] = {
     .show_min = -INFINITY, .show_max = INFINITY, .flags = SB_PARAM_LIVE | SB_PARAM_ADVANCED },
   { .name = "half_images", .title = "Half images", .unit = "",
     .help = "Keep the images of the two halves of the bright field in the result.",
-    .type = SB_PARAM_BOOL, .offset = ROW (half_images), .value = FALSE, .min = -INFINITY, .max = INFINITY,
+    .type = SB_PARAM_BOOL, .offset = ROW (half_images), .value = TRUE, .min = -INFINITY, .max = INFINITY,
     .show_min = -INFINITY, .show_max = INFINITY, .flags = SB_PARAM_LIVE | SB_PARAM_ADVANCED },
 };
 const SbParamGroup reconstruction_params = { "reconstruction", "Reconstruction", sizeof (SbReconstructionOptions), rows,

@@ -14,6 +14,7 @@ typedef struct SbArray {
   char *unit;  /* "rad", "counts", "" */
   int n_dims;  /* 1..3 */
   gint64 shape[3];
+  gboolean detail; /* for further work with the numbers: hosts need not show it unasked */
   gboolean bytes;     /* guint8 samples (a picture [rows, cols, 3]) instead of floats */
   float *data;        /* C order; owned */
   guint8 *pixels;     /* C order; owned; bytes only */

@@ -178,7 +178,7 @@ add_covariance (SbCommand *command, const SbFit *fit)
   for (int i = 0; i < SB_N_COORDINATES; i++)
     for (int j = 0; j < SB_N_COORDINATES; j++)
       data[i * SB_N_COORDINATES + j] = isfinite (fit->covariance[i][j]) ? (float)fit->covariance[i][j] : 0;
-  result_add (command->result, "covariance", "covariance of the fitted coordinates", "", data, 2, shape);
+  result_add (command->result, "covariance", "covariance of the fitted coordinates", "", data, 2, shape)->detail = TRUE;
   command_set (command, "covariance_names", report_names ());
 }
 

@@ -16,9 +16,9 @@ array_to_json (const SbArray *array)
     json_array_append_new (step, isfinite (array->step[i]) ? json_real (array->step[i]) : json_null ());
     json_array_append_new (axis_unit, json_string (array->axis_unit[i] != NULL ? array->axis_unit[i] : ""));
   }
-  return json_pack ("{s:s, s:s, s:s, s:o, s:o, s:o}", "name", array->name, "title", array->title, "unit",
+  return json_pack ("{s:s, s:s, s:s, s:o, s:o, s:o, s:b}", "name", array->name, "title", array->title, "unit",
                     array->unit != NULL ? array->unit : "", "shape", shape, "step", step, "axis_unit",
-                    axis_unit);
+                    axis_unit, "detail", array->detail);
 }
 
 /* The arrays are listed in what hosts read, not in the files, which hold them. */

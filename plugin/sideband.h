@@ -149,7 +149,7 @@ SB_API void sb_job_free (sb_job *job);
 /* ---- result ---- */
 
 /* The JSON object of the contract: values, coordinates, calibration, parameters that reproduce it, seconds ...; "arrays"
- * lists [{"name", "title", "unit", "shape", "step", "axis_unit"}]. */
+ * lists [{"name", "title", "unit", "shape", "step", "axis_unit", "detail"}]; detail: hosts need not show it unasked. */
 SB_API const char *sb_result_info (const sb_result *result);
 /* Borrowed view of a named array (SB_DTYPE_F32; pictures SB_DTYPE_U8). */
 SB_API int sb_result_array (sb_view *out, const sb_result *result, const char *name);

@@ -42,6 +42,12 @@ final class Array
     return values instanceof byte[];
   }
 
+  /** For further work with the numbers, not to be looked at. */
+  boolean isDetail ()
+  {
+    return Boolean.TRUE.equals (about.get ("detail"));
+  }
+
   boolean isLine ()
   {
     return shape.length == 1;

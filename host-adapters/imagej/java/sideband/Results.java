@@ -49,7 +49,7 @@ final class Results
     List<ImagePlus> images = new ArrayList<> ();
     Array top = top ();
     for (Array array : arrays)
-      if (array != top && !array.isLine ())
+      if (array != top && !array.isLine () && !array.isDetail ())
         images.add (image (array));
     if (!GraphicsEnvironment.isHeadless ())
       images.addAll (plots ());
