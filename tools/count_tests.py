@@ -89,8 +89,12 @@ def read_log(count, path):
             count.failed.append("%s: a line is no JSON" % path)
 
 
-def main(paths):
+def main(arguments):
+    """LOG... [--failed=NAME ...]: a step of the caller that failed and that no log shows counts as one failure."""
     count = Count()
+    mark = "--failed="
+    paths = [argument for argument in arguments if not argument.startswith(mark)]
+    count.failed += [argument[len(mark):] for argument in arguments if argument.startswith(mark)]
     for path in paths or ["build/meson-logs/testlog.json"]:
         read_log(count, path)
     for name in count.failed:

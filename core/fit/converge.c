@@ -26,7 +26,7 @@ problem_init (SbMaximise *problem, const SbStages *stages, const SbAgreement *ag
 gboolean
 climb (const SbStages *stages, const SbCoordinates *from, SbMaximum *maximum, GError **error)
 {
-  SbAgreement part;
+  SbAgreement part = { 0 };
   SbMaximise problem;
   SbSpectrum *spectrum = stages->spectrum;
   problem_init (&problem, stages, &part, "climb");
@@ -40,7 +40,7 @@ climb (const SbStages *stages, const SbCoordinates *from, SbMaximum *maximum, GE
 gboolean
 converge (const SbStages *stages, const SbMaximum *from, SbMaximum *maximum, GError **error)
 {
-  SbAgreement all, part;
+  SbAgreement all = { 0 }, part = { 0 };
   SbMaximise problem;
   SbSpectrum *spectrum = stages->spectrum;
   problem_init (&problem, stages, &all, "converge");

@@ -11,14 +11,14 @@ import tap
 SCRIPT = sys.argv[1]
 
 
-def count(*entries):
+def count(*entries, also=()):
     """The closing line, the failures and the exit status for these programs."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "testlog.json")
         with open(path, "w", encoding="utf-8") as log:
             for entry in entries:
                 log.write(json.dumps(entry) + "\n")
-        done = subprocess.run([sys.executable, SCRIPT, path], capture_output=True, text=True)
+        done = subprocess.run([sys.executable, SCRIPT, *also, path], capture_output=True, text=True)
     lines = done.stdout.splitlines()
     return lines[-1], lines[:-1], done.returncode
 
@@ -33,6 +33,11 @@ def expect(got, line, status, *failures):
     assert len(got[1]) == len(failures), got
     for printed, wanted in zip(got[1], failures):
         assert wanted in printed, (printed, wanted)
+
+
+def test_step_that_no_log_shows():
+    got = count(program("TAP version 13\n1..1\nok 1 /a\n"), also=["--failed=build without CUDA"])
+    expect(got, "1 passed, 1 failed, 0 skipped", 1, "build without CUDA")
 
 
 def test_all_pass():
