@@ -5,6 +5,7 @@
 #include "core/disk_edge.h"
 #include "core/error.h"
 #include "core/hot.h"
+#include "core/order.h"
 
 /* A bright region at one threshold is a candidate; its circle is refined, and the circle that looks most like
  * an evenly filled disk holding much intensity wins. Thresholds are tried from the brightest down, because
@@ -175,7 +176,7 @@ relative_noise (const DiskImage *image, const SbDisk *disk, const double *mean)
         plateau += mean[i];
       }
     }
-  return n > 0 && plateau > 0 ? 1.4826 / G_SQRT2 * disk_median (image->scratch, n) * (double)n / plateau : 1;
+  return n > 0 && plateau > 0 ? 1.4826 / G_SQRT2 * order_select (image->scratch, (gsize)n, (gsize)n / 2) * (double)n / plateau : 1;
 }
 
 typedef struct Work {

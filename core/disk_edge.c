@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/order.h"
+
 enum { MAX_SECTORS = 180, MIN_SECTORS = 12 };
 
 /* How far the edge stands outside the circle, by angle. */
@@ -13,34 +15,6 @@ typedef struct Edge {
   gboolean valid[MAX_SECTORS];
   double weight[MAX_SECTORS];
 } Edge;
-
-double
-disk_median (double *x, gint64 n)
-{
-  gint64 low = 0, high = n - 1, middle = n / 2;
-  while (low < high) {
-    double pivot = x[low + (high - low) / 2];
-    gint64 i = low, j = high;
-    while (i <= j) {
-      while (x[i] < pivot)
-        i++;
-      while (x[j] > pivot)
-        j--;
-      if (i <= j) {
-        double swap = x[i];
-        x[i++] = x[j];
-        x[j--] = swap;
-      }
-    }
-    if (middle <= j)
-      high = j;
-    else if (middle >= i)
-      low = i;
-    else
-      break;
-  }
-  return x[middle];
-}
 
 /* Median of the usable pixels with from <= distance < to; NAN where there are fewer than `least`. */
 static double
@@ -58,7 +32,7 @@ median_between (const DiskImage *image, const SbDisk *disk, double from, double 
       if (d2 >= from * from && d2 < to * to && !image->skip[i])
         image->scratch[n++] = image->value[i];
     }
-  return n < MAX (least, 1) ? NAN : disk_median (image->scratch, n);
+  return n < MAX (least, 1) ? NAN : order_select (image->scratch, (gsize)n, (gsize)n / 2);
 }
 
 static gboolean
@@ -160,7 +134,7 @@ fit_step (Edge *edge, double step[3], double *scatter)
       if (edge->valid[j])
         sorted[n++] = residual[j];
     }
-    *scatter = 1.4826 * disk_median (sorted, n);
+    *scatter = 1.4826 * order_select (sorted, (gsize)n, (gsize)n / 2);
     double cut = 4.7 * MAX (*scatter, 0.1);
     for (int j = 0; j < edge->n; j++) {
       double u = residual[j] / cut;
@@ -185,10 +159,10 @@ scatter_outside (const DiskImage *image, const SbDisk *disk)
     }
   if (n < 20)
     return 0;
-  double middle = disk_median (image->scratch, n);
+  double middle = order_select (image->scratch, (gsize)n, (gsize)n / 2);
   for (gint64 i = 0; i < n; i++)
     image->scratch[i] = fabs (image->scratch[i] - middle);
-  return 1.4826 * disk_median (image->scratch, n);
+  return 1.4826 * order_select (image->scratch, (gsize)n, (gsize)n / 2);
 }
 
 /* What the circle holds and what lies about it. */

@@ -21,8 +21,6 @@ typedef struct DiskQuality {
   double scatter;          /* of the edge about the circle, pixels (robust) */
 } DiskQuality;
 
-/* Median by partial sorting of x[n], n > 0. */
-double disk_median (double *x, gint64 n);
 /* Moves the circle on to the half-plateau edge; parts of the edge that are cut by the detector, hidden by bad
  * pixels or out of line (a neighbouring spot) do not count. FALSE where there is no such edge. */
 gboolean disk_refine (const DiskImage *image, int iterations, SbDisk *disk, DiskQuality *quality);

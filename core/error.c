@@ -6,8 +6,8 @@
 G_DEFINE_QUARK (sideband-error, sb_error)
 
 /* Numbers with a point, whatever the host's locale. */
-static char *
-format_text (const char *format, va_list args)
+char *
+sb_text_va (const char *format, va_list args)
 {
   static locale_t plain = (locale_t)0;
   static gsize once = 0;
@@ -29,7 +29,7 @@ sb_text (const char *format, ...)
 {
   va_list args;
   va_start (args, format);
-  char *text = format_text (format, args);
+  char *text = sb_text_va (format, args);
   va_end (args);
   return text;
 }
@@ -40,7 +40,7 @@ sb_fail (GError **error, SbErrorCode code, const char *format, ...)
   va_list args;
   va_start (args, format);
   if (error != NULL && *error == NULL) {
-    g_autofree char *text = format_text (format, args);
+    g_autofree char *text = sb_text_va (format, args);
     *error = g_error_new_literal (SB_ERROR, (gint)code, text);
   }
   va_end (args);

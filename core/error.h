@@ -3,6 +3,8 @@
 #ifndef SB_CORE_ERROR_H
 #define SB_CORE_ERROR_H
 
+#include <stdarg.h>
+
 #include <glib.h>
 
 typedef enum SbErrorCode {
@@ -25,6 +27,7 @@ gboolean sb_fail (GError **error, SbErrorCode code, const char *format, ...) G_G
 
 /* g_strdup_printf whose numbers have a point whatever the host's locale: for warnings. */
 char *sb_text (const char *format, ...) G_GNUC_PRINTF (1, 2);
+char *sb_text_va (const char *format, va_list args) G_GNUC_PRINTF (1, 0);
 
 /* g_try_malloc_n with our error: what is the thing that did not fit ("the bright-field columns"). */
 gpointer sb_alloc (gsize count, gsize size, const char *what, GError **error);

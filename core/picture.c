@@ -4,50 +4,24 @@
 #include <string.h>
 
 #include "core/canvas.h"
+#include "core/order.h"
 
 enum { MIN_SIDE = 400, MAX_SIDE = 4096 };
-
-/* The k-th smallest of n; reorders x. */
-static float
-kth (float *x, gsize n, gsize k)
-{
-  gint64 low = 0, high = (gint64)n - 1, wanted = (gint64)k;
-  while (low < high) {
-    float pivot = x[wanted];
-    gint64 i = low, j = high;
-    while (i <= j) {
-      while (x[i] < pivot)
-        i++;
-      while (x[j] > pivot)
-        j--;
-      if (i <= j) {
-        float swap = x[i];
-        x[i++] = x[j];
-        x[j--] = swap;
-      }
-    }
-    if (j < wanted)
-      low = i;
-    if (i > wanted)
-      high = j;
-  }
-  return x[wanted];
-}
 
 void
 picture_range (const float *image, gsize n, double *low, double *high)
 {
-  g_autofree float *x = g_try_new (float, n);
+  g_autofree double *x = g_try_new (double, n);
   gsize m = 0;
   *low = 0;
   *high = 1;
   for (gsize i = 0; x != NULL && i < n; i++)
     if (isfinite (image[i]))
-      x[m++] = image[i];
+      x[m++] = (double)image[i];
   if (m == 0)
     return;
-  *low = kth (x, m, (gsize)rint (0.001 * (double)(m - 1)));
-  *high = kth (x, m, (gsize)rint (0.999 * (double)(m - 1)));
+  *low = order_select (x, m, (gsize)rint (0.001 * (double)(m - 1)));
+  *high = order_select (x, m, (gsize)rint (0.999 * (double)(m - 1)));
 }
 
 static guint8

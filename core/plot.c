@@ -3,12 +3,14 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/error.h"
+
 void
 plot_say (SbCanvas *canvas, double x, double y, double align, const char *format, ...)
 {
   va_list args;
   va_start (args, format);
-  g_autofree char *text = g_strdup_vprintf (format, args);
+  g_autofree char *text = sb_text_va (format, args);
   va_end (args);
   canvas_text (canvas, x, y, align, PLOT_TEXT, BLACK, text);
 }

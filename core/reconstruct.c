@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/error.h"
+#include "core/order.h"
 #include "kernels/cpu/fft.h"
 
 enum { SB_UPSAMPLING_MAX = 64 };
@@ -73,24 +74,17 @@ spectrum_noise (const SbSpectrum *spectrum)
   return counts > 0 ? spectrum->mean_a2 * spectrum->mean_a2 / counts : 0;
 }
 
-static int
-by_value (const void *a, const void *b)
-{
-  float x = *(const float *)a, y = *(const float *)b;
-  return (x > y) - (x < y);
-}
-
 /* 0 where it has no meaning: a constant image, no memory for the median. */
 double
 image_skewness (const float *x, gsize n)
 {
-  g_autofree float *sorted = n > 0 ? g_try_malloc_n (n, sizeof (float)) : NULL;
+  g_autofree double *values = n > 0 ? g_try_malloc_n (n, sizeof (double)) : NULL;
   double second = 0, third = 0;
-  if (sorted == NULL)
+  if (values == NULL)
     return 0;
-  memcpy (sorted, x, n * sizeof (float));
-  qsort (sorted, n, sizeof (float), by_value);
-  double median = n % 2 == 1 ? sorted[n / 2] : 0.5 * ((double)sorted[n / 2 - 1] + (double)sorted[n / 2]);
+  for (gsize i = 0; i < n; i++)
+    values[i] = (double)x[i];
+  double median = order_median (values, n);
   for (gsize i = 0; i < n; i++) {
     double d = (double)x[i] - median;
     second += d * d;

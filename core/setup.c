@@ -11,7 +11,7 @@ setup_warn (SbSetup *setup, const char *format, ...)
 {
   va_list args;
   va_start (args, format);
-  g_ptr_array_add (setup->warnings, g_strdup_vprintf (format, args));
+  g_ptr_array_add (setup->warnings, sb_text_va (format, args));
   va_end (args);
 }
 

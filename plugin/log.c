@@ -1,5 +1,6 @@
 #include "plugin/log.h"
 
+#include "core/error.h"
 #include "plugin/sideband.h"
 
 /* Recursive, so that a host's function may itself call the library; held while the host's function runs, so
@@ -43,7 +44,7 @@ log_remark (SbLogLevel level, const char *format, ...)
                                           G_LOG_LEVEL_MESSAGE };
   va_list args;
   va_start (args, format);
-  g_autofree char *message = g_strdup_vprintf (format, args);
+  g_autofree char *message = sb_text_va (format, args);
   va_end (args);
   g_rec_mutex_lock (&lock);
   gboolean taken = sink != NULL;

@@ -1,5 +1,6 @@
 #include <math.h>
 
+#include "core/error.h"
 #include "core/fit/stages.h"
 #include "core/reconstruct.h"
 
@@ -50,11 +51,11 @@ branch_choose (const SbStages *stages, const char *choice, SbFit *fit, GError **
                 : fabs (fit->skewness) <= DECIDES || !isfinite (fit->skewness) ? SB_BRANCH_INCONCLUSIVE : SB_BRANCH_KEPT;
   if (fit->branch == SB_BRANCH_INCONCLUSIVE)
     g_ptr_array_add (fit->warnings,
-                     g_strdup_printf ("The sign of the phase is inconclusive (skewness %.2f): the rotation could be off by 180 "
+                     sb_text ("The sign of the phase is inconclusive (skewness %.2f): the rotation could be off by 180 "
                                       "degrees; give branch = keep or twin.", fit->skewness));
   if (pinned && !twin && fit->skewness < -DECIDES)
     g_ptr_array_add (fit->warnings,
-                     g_strdup_printf ("Atoms come out with a negative phase (skewness %.2f): branch = twin turns the rotation "
+                     sb_text ("Atoms come out with a negative phase (skewness %.2f): branch = twin turns the rotation "
                                       "by 180 degrees.", fit->skewness));
   return !twin || turn_to_twin (stages, fit, error);
 }

@@ -130,7 +130,7 @@ uncertainty_check (const SbStages *stages, const SbFitOptions *options, SbStart 
   fit->at = maximum.at;
   g_ptr_array_add (fit->flags, g_strdup ("halves_disagree"));
   g_ptr_array_add (fit->warnings,
-                   g_strdup_printf ("The halves of the band differ by %.2g rad in %s (error %.2g): the higher orders were held "
+                   sb_text ("The halves of the band differ by %.2g rad in %s (error %.2g): the higher orders were held "
                                     "within %g rad at the edge.", apart, coordinate_name (worst), deviation, fit->limit));
   return value_at (stages, &fit->at, TRUE, &fit->agreement, error) && uncertainty_fill (stages, options, fit, error);
 }
@@ -169,7 +169,7 @@ fit_stages (const SbStages *stages, const SbFitOptions *options, SbStart *start,
     return FALSE;
   fit->at = maximum.at;
   if (!maximum.converged)
-    g_ptr_array_add (fit->warnings, g_strdup_printf ("The fit had not settled after %d steps; its values are the best so far.",
+    g_ptr_array_add (fit->warnings, sb_text ("The fit had not settled after %d steps; its values are the best so far.",
                                                      maximum.steps));
   for (int i = 0; i < SB_N_COORDINATES; i++)
     fit->fitted[i] = !stages->start->locked[i];

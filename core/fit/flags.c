@@ -1,6 +1,7 @@
 /* What of the result is no measurement: sentences for people, words for programs. */
 #include <math.h>
 
+#include "core/error.h"
 #include "core/fit/stages.h"
 
 #define NO_GAIN 1e-4  /* of S, by tilt and depth */
@@ -45,8 +46,8 @@ flag_limits (const SbStart *start, SbFit *fit)
                                          "not determined."));
       continue;
     }
-    g_autofree char *word = g_strdup_printf ("at_limit:%s", coordinate_name (i));
-    flag (fit, word, g_strdup_printf ("%s stopped at its limit of %.4g %s: it is not a measurement; give a wider range.",
+    g_autofree char *word = sb_text ("at_limit:%s", coordinate_name (i));
+    flag (fit, word, sb_text ("%s stopped at its limit of %.4g %s: it is not a measurement; give a wider range.",
                                       coordinate_name (i), fit->at.x[i], unit));
   }
 }
@@ -60,7 +61,7 @@ flags_fill (const SbStart *start, SbFit *fit)
   if (!fit->fitted[SB_TILT_ROW] || !fit->fitted[SB_TILT_COL] || fit->at.x[SB_DEPTH] == 0 || isnan (fit->error[SB_TILT_ROW]))
     return;
   if (fit->gain < 1 + NO_GAIN || squared_errors (fit, SB_TILT_ROW) < WITHIN)
-    flag (fit, "tilt_undetermined", g_strdup_printf ("The tilt is not determined (within its error of zero, or depth and tilt "
+    flag (fit, "tilt_undetermined", sb_text ("The tilt is not determined (within its error of zero, or depth and tilt "
                                                      "explain no more: gain %.4f): it shows only in columns along the beam.",
                                                      fit->gain));
 }

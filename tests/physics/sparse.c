@@ -1,4 +1,5 @@
 #include "tests/physics/sparse.h"
+#include "tests/physics/image_frequencies.h"
 
 #include <complex.h>
 #include <math.h>
@@ -123,28 +124,6 @@ film_c10 (const SbCoordinates *at)
   return c10;
 }
 
-/* Frequencies (i, j), |i|, |j| <= half, of an image over its own field of view: [2 half + 1]^2. */
-static double complex *
-frequencies (const float *image, gint64 rows, gint64 cols, int half)
-{
-  int n = 2 * half + 1;
-  double complex *by_col = g_new0 (double complex, rows * n), *out = g_new0 (double complex, n * n);
-  for (int j = -half; j <= half; j++)
-    for (gint64 c = 0; c < cols; c++) {
-      double complex turn = cexp (-2 * G_PI * I * j * (double)c / (double)cols);
-      for (gint64 r = 0; r < rows; r++)
-        by_col[r * n + j + half] += image[r * cols + c] * turn / (double)cols;
-    }
-  for (int i = -half; i <= half; i++)
-    for (gint64 r = 0; r < rows; r++) {
-      double complex turn = cexp (-2 * G_PI * I * i * (double)r / (double)rows) / (double)rows;
-      for (int j = 0; j < n; j++)
-        out[(i + half) * n + j] += by_col[r * n + j] * turn;
-    }
-  g_free (by_col);
-  return out;
-}
-
 double
 film_correlation (const Film *film, const float *image, gint64 rows, gint64 cols, double limit)
 {
@@ -158,8 +137,8 @@ film_correlation (const Film *film, const float *image, gint64 rows, gint64 cols
   g_assert_true (g_file_get_contents (path, &file, &size, NULL));
   g_assert_cmpuint (size, ==, 128 + (gsize)(side * side) * sizeof (float)); /* float32, version 1 header */
   g_autofree float *potential = g_memdup2 (file + 128, size - 128);
-  g_autofree double complex *truth = frequencies (potential, side, side, half);
-  g_autofree double complex *made = frequencies (image, rows, cols, half);
+  g_autofree double complex *truth = image_frequencies (potential, side, side, half);
+  g_autofree double complex *made = image_frequencies (image, rows, cols, half);
   for (int k = 0; k < n * n; k++) {
     int i = k / n - half, j = k % n - half;
     if ((i == 0 && j == 0) || hypot (i, j) > reach)

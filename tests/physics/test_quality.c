@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/quality.h"
+#include "tests/physics/image_frequencies.h"
 #include "tests/unit/pipeline_scene.h"
 
 /* ---- the cutoff ---- */
@@ -55,28 +56,6 @@ test_cutoff (void)
 
 /* ---- the truth ---- */
 
-/* Frequencies (i, j), 0 <= i <= half, |j| <= half, of an image over its own field of view. */
-static double complex *
-frequencies (const float *image, gint64 rows, gint64 cols, int half)
-{
-  int n = 2 * half + 1;
-  double complex *by_col = g_new0 (double complex, rows * n), *out = g_new0 (double complex, (half + 1) * n);
-  for (int j = -half; j <= half; j++)
-    for (gint64 c = 0; c < cols; c++) {
-      double complex turn = cexp (-2 * G_PI * I * j * (double)c / (double)cols) / (double)cols;
-      for (gint64 r = 0; r < rows; r++)
-        by_col[r * n + j + half] += (double)image[r * cols + c] * turn;
-    }
-  for (int i = 0; i <= half; i++)
-    for (gint64 r = 0; r < rows; r++) {
-      double complex turn = cexp (-2 * G_PI * I * i * (double)r / (double)rows) / (double)rows;
-      for (int j = 0; j < n; j++)
-        out[i * n + j] += by_col[r * n + j] * turn;
-    }
-  g_free (by_col);
-  return out;
-}
-
 typedef struct Rings {
   double whole, by_ring[64];
 } Rings;
@@ -94,10 +73,10 @@ truth_rings (const Scene *scene, const char *name, const SbResult *result, Rings
   g_assert_cmpint (count, <=, 64);
   g_assert_true (g_file_get_contents (path, &file, &size, NULL));
   g_assert_cmpuint (size, ==, 128 + (gsize)(9 * n * n) * sizeof (float));
-  g_autofree double complex *truth = frequencies ((const float *)(gpointer)(file + 128), 3 * n, 3 * n, half);
-  g_autofree double complex *made = frequencies (image->data, image->shape[0], image->shape[1], half);
-  for (int k = 0; k < (half + 1) * width; k++) {
-    int i = k / width, j = k % width - half;
+  g_autofree double complex *truth = image_frequencies ((const float *)(gpointer)(file + 128), 3 * n, 3 * n, half);
+  g_autofree double complex *made = image_frequencies (image->data, image->shape[0], image->shape[1], half);
+  for (int k = half * width; k < width * width; k++) { /* one of each pair: rows from 0 on */
+    int i = k / width - half, j = k % width - half;
     double at = hypot (i, j) / (0.4 * (double)n);
     gint64 r = 0;
     if (i == 0 && j <= 0)

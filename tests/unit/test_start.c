@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "core/fit/fit.h"
+#include "tests/unit/comma_locale.h"
 
 static const SbOptics optics = { 300, 30, { 0.4, 0.4 } };
 static const SbFitOptions fit = { 42, 200, 20, (char *)"auto" };
@@ -231,12 +232,19 @@ test_locale (void)
 {
   SbStart start;
   GError *error = NULL;
-  if (setlocale (LC_NUMERIC, "de_DE.UTF-8") == NULL && setlocale (LC_NUMERIC, "de_DE.utf8") == NULL) {
-    g_test_skip ("the locale de_DE is not installed");
+  if (!set_comma_locale ()) {
+    g_test_skip ("no locale with a decimal comma, and localedef cannot make one");
     return;
   }
-  g_assert_true (resolve (&start, "C10=5.5", NULL, NULL, "C12=0:2.5", &error));
-  setlocale (LC_NUMERIC, "C");
+  g_autofree char *theirs = g_strdup_printf ("%.1f", 2.5), *ours = sb_text ("%.1f", 2.5);
+  gboolean read = resolve (&start, "C10=5.5", NULL, NULL, "C12=0:2.5", &error);
+  sb_fail (&error, SB_ERROR_ARGUMENT, "%g is too much.", 0.5);
+  setlocale (LC_ALL, "C");
+  g_assert_true (read);
+  g_assert_cmpstr (theirs, ==, "2,5"); /* the locale does what it should */
+  g_assert_cmpstr (ours, ==, "2.5");
+  g_assert_cmpstr (error->message, ==, "0.5 is too much.");
+  g_clear_error (&error);
   assert_value (&start, "C10", 5.5 * edge (1));
   assert_limits (&start, "C12a", -2.5 * edge (1), 2.5 * edge (1));
 }

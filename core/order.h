@@ -1,0 +1,12 @@
+/* Order statistics without sorting. */
+#ifndef SB_CORE_ORDER_H
+#define SB_CORE_ORDER_H
+
+#include <glib.h>
+
+/* The k-th smallest (from 0) of n > k numbers; reorders x. No NaN. */
+double order_select (double *x, gsize n, gsize k);
+/* Of n > 0 numbers, the mean of the middle two where n is even; reorders x. */
+double order_median (double *x, gsize n);
+
+#endif
