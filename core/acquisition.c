@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "core/error.h"
+#include "core/mend.h"
 #include "core/scan.h"
 
 /* Frames larger than this are a misread header, not a detector. */
@@ -74,6 +75,21 @@ static const SbParam rows[] = {
     .offset = FIELD (partial),
     .help = "Use the complete scan rows of an acquisition that was interrupted or lacks files.", .value = 0,
     .min = 0, .max = 1, .flags = SB_PARAM_ADVANCED },
+  { .name = "dataset", .title = "Dataset", .unit = "", .type = SB_PARAM_TEXT, .offset = FIELD (dataset),
+    .help = "Path of the frames inside an HDF5 file that holds several arrays; found where there is one.",
+    .value = NAN, .min = -INFINITY, .max = INFINITY, .flags = SB_PARAM_ADVANCED },
+  { .name = "channel", .title = "Channel", .unit = "", .type = SB_PARAM_TEXT, .offset = FIELD (channel),
+    .help = "Which image of a detector that records several thresholds, by its name or its number from 0; the first "
+            "one by default.",
+    .value = NAN, .min = -INFINITY, .max = INFINITY, .flags = SB_PARAM_ADVANCED },
+  { .name = "damaged_frames", .title = "Damaged frames", .unit = "", .type = SB_PARAM_CHOICE,
+    .offset = FIELD (damaged_frames),
+    .help = "What becomes of frames that cannot be decoded: refuse them, or take them as empty and say so.",
+    .value = NAN, .text = "refuse", .choices = mend_damaged_choices, .flags = SB_PARAM_ADVANCED },
+  { .name = "descan", .title = "Descan", .unit = "", .type = SB_PARAM_CHOICE, .offset = FIELD (descan),
+    .help = "A disk that wanders over the detector with the scan: report it, or remove it by moving frames back by "
+            "whole pixels (loads a file up to five times).",
+    .value = NAN, .text = "report", .choices = mend_descan_choices, .flags = SB_PARAM_ADVANCED },
 };
 
 const SbParamGroup acquisition_params = {
@@ -90,8 +106,12 @@ new_empty (const char *path, const SbAcquisitionOptions *options)
   if (options != NULL)
     a->options = *options;
   a->options.dtype = options != NULL ? g_strdup (options->dtype) : NULL;
+  a->options.dataset = options != NULL ? g_strdup (options->dataset) : NULL;
+  a->options.channel = options != NULL ? g_strdup (options->channel) : NULL;
+  a->options.damaged_frames = options != NULL ? g_strdup (options->damaged_frames) : NULL;
+  a->options.descan = options != NULL ? g_strdup (options->descan) : NULL;
   SbHeader *header = &a->header;
-  header->energy = header->semiangle = header->sampling = header->step[0] = header->step[1] =
+  header->energy = header->semiangle = header->sampling = header->reciprocal = header->step[0] = header->step[1] =
       header->saturation = NAN;
   header->files = g_ptr_array_new_with_free_func (g_free);
   header->warnings = g_ptr_array_new_with_free_func (g_free);
@@ -112,6 +132,10 @@ acquisition_free (SbAcquisition *acquisition)
   g_free (acquisition->header.mask);
   g_free (acquisition->header.missing);
   g_free (acquisition->options.dtype);
+  g_free (acquisition->options.dataset);
+  g_free (acquisition->options.channel);
+  g_free (acquisition->options.damaged_frames);
+  g_free (acquisition->options.descan);
   g_free (acquisition->path);
   g_free (acquisition);
 }
@@ -195,6 +219,8 @@ acquisition_open (const char *path, const SbAcquisitionOptions *options, GError 
   a->reader = format->open (absolute, &a->options, &a->header, error);
   if (a->reader == NULL || !check_header (&a->header, absolute, error) || !scan_resolve (a, absolute, error))
     g_clear_pointer (&a, acquisition_free);
+  if (a != NULL)
+    mend_install (a);
   return a;
 }
 
@@ -207,6 +233,9 @@ acquisition_new (const SbAcquisitionOptions *options, GError **error)
   if (scan[0] <= 0 || scan[1] <= 0 || detector[0] <= 0 || detector[1] <= 0 || a->options.dtype == NULL)
     sb_fail (error, SB_ERROR_ARGUMENT,
              "Frames that are handed over need scan_shape, detector_shape and dtype.");
+  else if (mend_removes_descan (a))
+    sb_fail (error, SB_ERROR_ARGUMENT,
+             "descan remove needs a file that can be read again; move the frames back before they are handed over.");
   else if (!dtype_from_name (a->options.dtype, &a->header.dtype))
     sb_fail (error, SB_ERROR_ARGUMENT,
              "dtype %s is unknown: give uint8, uint16, uint32, int16, int32, float32 or float64.",

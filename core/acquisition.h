@@ -4,6 +4,7 @@
 
 #include <glib.h>
 
+#include "core/chunk.h"
 #include "core/param.h"
 
 typedef enum SbDtype { SB_U8, SB_U16, SB_U32, SB_I16, SB_I32, SB_F32, SB_F64 } SbDtype;
@@ -18,6 +19,10 @@ typedef struct SbAcquisitionOptions {
   char *dtype;              /* raw files and pushed frames */
   gint64 header_bytes;      /* raw files: before the first frame */
   gboolean partial;         /* use the complete scan rows of an incomplete acquisition */
+  char *dataset;            /* HDF5 files of several: path of the one that holds the frames */
+  char *channel;            /* detectors with several thresholds: name or number of one */
+  char *damaged_frames;     /* "empty": those that cannot be decoded; NULL, "refuse": an error */
+  char *descan;             /* "remove"; NULL, "report" */
 } SbAcquisitionOptions;
 
 extern const SbParamGroup acquisition_params;
@@ -33,6 +38,7 @@ typedef struct SbHeader {
   double semiangle;           /* mrad */
   double step[2];             /* angstrom, row and col */
   double sampling;            /* mrad per detector pixel */
+  double reciprocal;          /* 1/angstrom per detector pixel, where the file says that instead */
   guint8 *mask;               /* [rows * cols], 1: bad pixel; NULL: the file has none */
   gboolean has_saturation;
   double saturation;          /* counts at or above it are saturated */
@@ -42,6 +48,13 @@ typedef struct SbHeader {
 } SbHeader;
 
 typedef struct SbReader SbReader;
+
+/* Where the stored bytes of a frame lie. */
+typedef struct SbFrameChunk {
+  const char *path;    /* the reader's own: the same pointer for the same file */
+  guint64 offset, size;/* size 0: read() knows what is wrong with this frame */
+  guint32 filter_mask; /* as chunk_decode takes it */
+} SbFrameChunk;
 
 /* One file format; a file of formats/ defines one as `const SbFormat format_NAME`. */
 typedef struct SbFormat {
@@ -56,6 +69,9 @@ typedef struct SbFormat {
    * Errors name the file and the frame. */
   gboolean (*read) (SbReader *reader, gint64 first, gint64 n, gpointer out, GError **error);
   void (*close) (SbReader *reader);
+  /* Where frames [first, first + n) lie and how all of them are encoded; read() delivers what chunk_decode makes of
+   * them. FALSE: not each in one piece, use read(). NULL: never. */
+  gboolean (*chunks) (SbReader *reader, gint64 first, gint64 n, SbChunkCodec *codec, SbFrameChunk *out);
 } SbFormat;
 
 extern const SbFormat *const format_registry[]; /* generated, NULL-terminated */

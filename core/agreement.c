@@ -5,33 +5,47 @@
 
 #include "core/alias_agreement.h"
 #include "core/error.h"
+#include "core/passes.h"
+
+enum { LEAST_ROWS = 24 };
+
+void
+agreement_init_known (SbAgreement *a, SbSpectrum *spectrum, const SbkView *view, double power, SbPasses *passes,
+                      SbProgress *progress)
+{
+  gint64 pixels = (spectrum->n_pixels - view->k_first + view->k_stride - 1) / view->k_stride;
+  memset (a, 0, sizeof *a);
+  a->spectrum = spectrum;
+  a->view = *view;
+  a->power = power;
+  a->precise = spectrum->engine->precise;
+  a->dealiased = spectrum->dealiased && view->q_count == spectrum->n_band;
+  a->passes = passes;
+  a->progress = progress;
+  a->share = (double)view->q_count / (double)view->q_stride / (double)spectrum->n_band * (double)pixels
+             / (double)spectrum->n_pixels / (double)MAX (view->row_stride, 1);
+}
 
 gboolean
 agreement_init_view (SbAgreement *a, SbSpectrum *spectrum, const SbkView *view, SbPasses *passes, SbProgress *progress,
                      GError **error)
 {
-  SbkError kernel = { "" };
-  memset (a, 0, sizeof *a);
-  a->spectrum = spectrum;
-  a->view = *view;
-  a->precise = spectrum->engine->precise;
-  a->dealiased = spectrum->dealiased && view->q_count == spectrum->n_band;
-  a->passes = passes;
-  a->progress = progress;
-  gint64 pixels = (spectrum->n_pixels - view->k_first + view->k_stride - 1) / view->k_stride;
-  a->share = (double)view->q_count / (double)view->q_stride / (double)spectrum->n_band * (double)pixels
-             / (double)spectrum->n_pixels;
-  gboolean whole = view->q_count == spectrum->n_band && view->q_stride == 1 && view->k_stride == 1 && spectrum->power > 0;
-  a->power = spectrum->power;
-  return whole || spectrum_fail (spectrum->engine->backend->power (spectrum->g, view, &a->power, &kernel), &kernel, error);
+  agreement_init_known (a, spectrum, view, spectrum->power, passes, progress);
+  gboolean whole = view->q_count == spectrum->n_band && view->q_stride == 1 && view->k_stride == 1 && view->row_stride <= 1
+                   && spectrum->power > 0;
+  return whole || passes_power (spectrum, view, &a->power, progress, error);
 }
 
 gboolean
 agreement_init (SbAgreement *a, SbSpectrum *spectrum, gint64 q_count, gint64 k_stride, SbPasses *passes,
                 SbProgress *progress, GError **error)
 {
-  /* Half a stride in, so that a subset's centre of mass is the disk's. */
-  SbkView view = { 0, q_count > 0 ? q_count : spectrum->n_band, 1, 0, k_stride / 2, k_stride };
+  /* A thin subset leaves out rows as well as pixels of a row, as long as LEAST_ROWS remain. Half a stride in, so that its
+   * centre of mass is the disk's. */
+  gint64 rows = (gint64)sqrt (4 * (double)spectrum->n_pixels / G_PI);
+  gint64 row_stride = CLAMP (MIN ((gint64)sqrt ((double)k_stride), rows / LEAST_ROWS), 1, k_stride);
+  gint64 stride = (k_stride + row_stride / 2) / row_stride;
+  SbkView view = { 0, q_count > 0 ? q_count : spectrum->n_band, 1, 0, stride / 2, stride, row_stride / 2, row_stride };
   return agreement_init_view (a, spectrum, &view, passes, progress, error);
 }
 
@@ -42,12 +56,9 @@ agreement_value (const SbAgreement *a, gsize n, const SbCoordinates *candidates,
     return alias_agreement_value (a, n, candidates, s, error);
   SbSpectrum *spectrum = a->spectrum;
   g_autofree SbkModel *models = g_new (SbkModel, n);
-  SbkError kernel = { "" };
   for (gsize i = 0; i < n; i++)
     optics_model (&spectrum->optics, &spectrum->frame, &candidates[i], &models[i]);
-  SbkStatus status = spectrum->engine->backend->value (spectrum->g, &a->view, a->precise, (int64_t)n, models, s,
-                                                       progress_cancel_flag (a->progress), &kernel);
-  if (!spectrum_fail (status, &kernel, error))
+  if (!passes_value (spectrum, &a->view, a->precise, n, models, s, a->progress, error))
     return FALSE;
   for (gsize i = 0; i < n; i++)
     s[i] /= a->power;
@@ -64,12 +75,9 @@ agreement_gradient (const SbAgreement *a, const SbCoordinates *at, double *s, do
     return alias_agreement_gradient (a, at, s, gradient, error);
   SbSpectrum *spectrum = a->spectrum;
   SbkModel model;
-  SbkError kernel = { "" };
   double raw[SBK_N];
   optics_model (&spectrum->optics, &spectrum->frame, at, &model);
-  SbkStatus status = spectrum->engine->backend->gradient (spectrum->g, &a->view, a->precise, &model, s, raw,
-                                                          progress_cancel_flag (a->progress), &kernel);
-  if (!spectrum_fail (status, &kernel, error))
+  if (!passes_gradient (spectrum, &a->view, a->precise, &model, s, raw, a->progress, error))
     return FALSE;
   for (int i = 0; i < SBK_N; i++)
     raw[i] /= a->power;
@@ -102,15 +110,12 @@ agreement_hessian (const SbAgreement *a, const SbCoordinates *at, int n, const i
     return alias_agreement_hessian (a, at, n, chosen, s, gradient, hessian, error);
   SbSpectrum *spectrum = a->spectrum;
   SbkModel model;
-  SbkError error_of_kernel = { "" };
   double jacobian[SBK_N * SB_N_COORDINATES], first[SBK_N], second[SBK_N * SBK_N], half[SBK_N];
   int kernel[SBK_N];
   optics_model (&spectrum->optics, &spectrum->frame, at, &model);
   optics_jacobian (&spectrum->optics, &spectrum->frame, jacobian);
   int m = kernel_coordinates (jacobian, n, chosen, kernel);
-  SbkStatus status = spectrum->engine->backend->hessian (spectrum->g, &a->view, a->precise, &model, m, kernel, s, first,
-                                                         second, progress_cancel_flag (a->progress), &error_of_kernel);
-  if (!spectrum_fail (status, &error_of_kernel, error))
+  if (!passes_hessian (spectrum, &a->view, a->precise, &model, m, kernel, s, first, second, a->progress, error))
     return FALSE;
   *s /= a->power;
   for (int i = 0; i < n; i++) {
@@ -137,11 +142,8 @@ agreement_geometry (const SbAgreement *a, const SbCoordinates *at, double *s, do
 {
   SbSpectrum *spectrum = a->spectrum;
   SbkModel model;
-  SbkError kernel = { "" };
   optics_model (&spectrum->optics, &spectrum->frame, at, &model);
-  SbkStatus status = spectrum->engine->backend->geometry (spectrum->g, &a->view, a->precise, &model, s, derivative,
-                                                          progress_cancel_flag (a->progress), &kernel);
-  if (!spectrum_fail (status, &kernel, error))
+  if (!passes_geometry (spectrum, &a->view, a->precise, &model, s, derivative, a->progress, error))
     return FALSE;
   *s /= a->power;
   derivative[0] *= (spectrum->frame.transpose ? -1 : 1) / a->power;

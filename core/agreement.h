@@ -20,12 +20,15 @@ typedef struct SbAgreement {
   SbProgress *progress;  /* for cancel; NULL */
 } SbAgreement;
 
-/* The first q_count frequencies of the band, every k_stride-th pixel. q_count 0: the whole band. */
+/* The first q_count frequencies of the band, one pixel in k_stride. q_count 0: the whole band. */
 gboolean agreement_init (SbAgreement *agreement, SbSpectrum *spectrum, gint64 q_count, gint64 k_stride, SbPasses *passes,
                          SbProgress *progress, GError **error);
 /* The same over a view made by hand. */
 gboolean agreement_init_view (SbAgreement *agreement, SbSpectrum *spectrum, const SbkView *view, SbPasses *passes,
                               SbProgress *progress, GError **error);
+/* The same where the view's power is known. */
+void agreement_init_known (SbAgreement *agreement, SbSpectrum *spectrum, const SbkView *view, double power, SbPasses *passes,
+                           SbProgress *progress);
 gboolean agreement_value (const SbAgreement *agreement, gsize n, const SbCoordinates *candidates, double *s, GError **error);
 gboolean agreement_gradient (const SbAgreement *agreement, const SbCoordinates *at, double *s,
                              double gradient[SB_N_COORDINATES], GError **error);

@@ -9,6 +9,7 @@
 
 #include "core/alias.h"
 #include "core/error.h"
+#include "core/passes.h"
 
 /* Added to M's diagonal, over the largest <gamma,gamma> there can be: aliases near 2 k_max, which hardly any pixel sees,
  * would otherwise fit noise. Constant, so that the derivatives stay exact. */
@@ -41,13 +42,13 @@ evaluation_clear (Evaluation *e)
 static gboolean
 evaluation_init (Evaluation *e, const SbAgreement *a, GError **error)
 {
-  const SbSpectrum *spectrum = a->spectrum;
+  SbSpectrum *spectrum = a->spectrum;
   const char *what = "The aliases of the scan's frequencies";
   gint64 factor[2], pixels = (spectrum->n_pixels - a->view.k_first + a->view.k_stride - 1) / a->view.k_stride;
   memset (e, 0, sizeof *e);
   e->agreement = a;
   e->view = a->view;
-  e->ridge = RIDGE * spectrum->mean_a2 * (double)pixels;
+  e->ridge = RIDGE * spectrum->mean_a2 * (double)(pixels / MAX (a->view.row_stride, 1));
   upsampling_factors (&spectrum->optics, 0, factor);
   g_autoptr (SbFineGrid) grid = fine_grid_new (spectrum, factor, error);
   if (grid == NULL || (e->groups = alias_groups_new (spectrum, grid, &a->view, error)) == NULL)
@@ -63,8 +64,6 @@ evaluate (Evaluation *e, const SbCoordinates *at, double *value, double raw[SBK_
 {
   const SbAgreement *a = e->agreement;
   SbSpectrum *spectrum = a->spectrum;
-  const SbkBackend *backend = spectrum->engine->backend;
-  const int *cancel = progress_cancel_flag (a->progress);
   SbkModel model;
   SbkAliases slab;
   optics_model (&spectrum->optics, &spectrum->frame, at, &model);
@@ -72,20 +71,17 @@ evaluate (Evaluation *e, const SbCoordinates *at, double *value, double raw[SBK_
   if (raw != NULL)
     memset (raw, 0, SBK_N * sizeof *raw);
   for (gint64 first = 0; first < e->groups->n_groups; first += slab.n_groups) {
-    SbkError kernel = { "" };
     double part[SBK_N];
     slab = alias_slab (e->groups, first);
-    SbkStatus status = backend->aliases (spectrum->g, &e->view, a->precise, &model, &slab, e->sums, cancel, &kernel);
-    if (!spectrum_fail (status, &kernel, error)
+    if (!passes_aliases (spectrum, &e->view, a->precise, &model, &slab, e->sums, a->progress, error)
         || !alias_solve (spectrum->engine, &slab, e->sums, NULL, e->ridge, e->x, e->explained, error))
       return FALSE;
     for (gint64 g = 0; g < slab.n_groups; g++)
       *value += e->explained[g];
     if (raw == NULL)
       continue;
-    status = backend->alias_gradient (spectrum->g, &e->view, a->precise, &model, &slab, (const double *)e->x, part, cancel,
-                                      &kernel);
-    if (!spectrum_fail (status, &kernel, error))
+    if (!passes_alias_gradient (spectrum, &e->view, a->precise, &model, &slab, (const double *)e->x, part, a->progress,
+                                error))
       return FALSE;
     for (int i = 0; i < SBK_N; i++)
       raw[i] += part[i];

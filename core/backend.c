@@ -4,35 +4,16 @@
 #include <dlfcn.h>
 
 #include "core/error.h"
+#include "core/module.h"
 
 typedef const SbkBackend *(*ModuleBackend) (void);
-
-/* A folder where the module may lie: beside the library (or program) that holds this code. */
-static char *
-beside_us (const char *file)
-{
-  Dl_info info;
-  if (dladdr ((void *)backend_choose, &info) == 0 || info.dli_fname == NULL)
-    return NULL;
-  g_autofree char *folder = g_path_get_dirname (info.dli_fname);
-  char *path = g_build_filename (folder, file, NULL);
-  if (g_file_test (path, G_FILE_TEST_EXISTS))
-    return path;
-  g_free (path);
-  /* in a build folder: plugin/libsideband.so, kernels/cuda/libsideband_cuda.so */
-  path = g_build_filename (folder, "..", "kernels", "cuda", file, NULL);
-  if (g_file_test (path, G_FILE_TEST_EXISTS))
-    return path;
-  g_free (path);
-  return NULL;
-}
 
 /* The module's table; NULL with a sentence. Modules stay open: kernels and contexts outlive sessions. */
 static const SbkBackend *
 open_module (const char *given, GError **error)
 {
   const char *file = "libsideband_cuda.so";
-  g_autofree char *beside = given == NULL ? beside_us (file) : NULL;
+  g_autofree char *beside = given == NULL ? module_beside (file, "kernels/cuda") : NULL;
   const char *path = given != NULL ? given : beside != NULL ? beside : file;
   void *module = dlopen (path, RTLD_NOW | RTLD_LOCAL);
   if (module == NULL) {

@@ -2,6 +2,7 @@
 
 #include <lz4.h>
 #include <string.h>
+#include <zstd.h>
 
 #include "core/bitshuffle.h"
 #include "core/error.h"
@@ -35,17 +36,16 @@ bitshuffle_codec (gsize n_values, const unsigned *values, SbChunkCodec *codec, G
     return sb_fail (error, SB_ERROR_DATA,
                     "bitshuffle was set up for %u-byte numbers, the data have %" G_GSIZE_FORMAT "-byte ones",
                     values[2], codec->element);
-  if (compression == 3)
-    return sb_fail (error, SB_ERROR_DATA,
-                    "bitshuffle with Zstandard (filter 32008, compression 3) is not supported yet");
-  if (compression != 0 && compression != 2)
+  if (compression != 0 && compression != 2 && compression != 3)
     return sb_fail (error, SB_ERROR_DATA, "bitshuffle with compression %u (filter 32008) is unknown",
                     compression);
   codec->block = n_values > 3 && values[3] != 0 ? values[3] : default_block (codec->element);
   if (codec->block % 8 != 0 || codec->block > G_MAXUINT32 / 8)
     return sb_fail (error, SB_ERROR_DATA, "bitshuffle's block of %" G_GSIZE_FORMAT " numbers is not valid",
                     codec->block);
-  codec->filter = compression == 2 ? SB_CHUNK_BITSHUFFLE_LZ4 : SB_CHUNK_BITSHUFFLE;
+  codec->filter = compression == 3   ? SB_CHUNK_BITSHUFFLE_ZSTD
+                  : compression == 2 ? SB_CHUNK_BITSHUFFLE_LZ4
+                                     : SB_CHUNK_BITSHUFFLE;
   return TRUE;
 }
 
@@ -66,8 +66,9 @@ chunk_codec (guint filter, gsize n_values, const unsigned *values, gsize element
 gsize
 chunk_bound (gsize size)
 {
-  /* The smallest blocks, 8 bytes, become 13 with their length word where they do not shrink. */
-  return 2 * size + 4096;
+  /* The smallest blocks, 8 bytes, become 25 with a frame of Zstandard and their length word where they do not
+   * shrink. */
+  return 4 * size + 4096;
 }
 
 void
@@ -128,12 +129,16 @@ next_block (Cursor *cursor, gsize block, guint32 *stored, GError **error)
   return cursor->in + cursor->at - *stored;
 }
 
+/* zstd: what Zstandard works with; NULL: the block is LZ4's. */
 static gboolean
-inflate (const guint8 *in, guint32 stored, guint8 *out, gsize size, gsize block, GError **error)
+inflate (ZSTD_DCtx *zstd, const guint8 *in, guint32 stored, guint8 *out, gsize size, gsize block, GError **error)
 {
-  int got = stored > G_MAXINT || size > G_MAXINT
-                ? -1
-                : LZ4_decompress_safe ((const char *)in, (char *)out, (int)stored, (int)size);
+  gssize got = -1;
+  if (zstd != NULL) {
+    gsize n = ZSTD_decompressDCtx (zstd, out, size, in, stored);
+    got = ZSTD_isError (n) ? -1 : (gssize)n;
+  } else if (stored <= G_MAXINT && size <= G_MAXINT)
+    got = LZ4_decompress_safe ((const char *)in, (char *)out, (int)stored, (int)size);
   if (got < 0 || (gsize)got != size)
     return sb_fail (error, SB_ERROR_DATA,
                     "its block %" G_GSIZE_FORMAT " does not decompress to %" G_GSIZE_FORMAT " bytes", block,
@@ -141,7 +146,7 @@ inflate (const guint8 *in, guint32 stored, guint8 *out, gsize size, gsize block,
   return TRUE;
 }
 
-/* The 12 bytes that both LZ4 filters begin with; *block in bytes. */
+/* The 12 bytes that the compressing filters begin with; *block in bytes. */
 static gboolean
 read_header (Cursor *cursor, gsize out_size, gsize *block, GError **error)
 {
@@ -183,7 +188,7 @@ decode_lz4 (Cursor *cursor, guint8 *out, gsize out_size, GError **error)
       return FALSE;
     if (stored == size) /* did not shrink: stored as it is */
       memcpy (out + at, in, size);
-    else if (!inflate (in, stored, out + at, size, i, error))
+    else if (!inflate (NULL, in, stored, out + at, size, i, error))
       return FALSE;
   }
   return check_end (cursor, error);
@@ -192,8 +197,8 @@ decode_lz4 (Cursor *cursor, guint8 *out, gsize out_size, GError **error)
 /* The bit-shuffled blocks of a chunk; each is inflated to planes first, unless they are stored uncompressed.
  */
 static gboolean
-decode_planes (Cursor *cursor, gsize element, gsize block, gboolean compressed, guint8 *planes, guint8 *out,
-               gsize out_size, GError **error)
+decode_planes (Cursor *cursor, gsize element, gsize block, gboolean compressed, ZSTD_DCtx *zstd, guint8 *planes,
+               guint8 *out, gsize out_size, GError **error)
 {
   gsize whole = out_size / (8 * element) * (8 * element);
   for (gsize at = 0, i = 0; at < whole; at += block, i++) {
@@ -202,7 +207,7 @@ decode_planes (Cursor *cursor, gsize element, gsize block, gboolean compressed, 
     if (compressed) {
       guint32 stored;
       from = next_block (cursor, i, &stored, error);
-      if (from == NULL || !inflate (from, stored, planes, size, i, error))
+      if (from == NULL || !inflate (zstd, from, stored, planes, size, i, error))
         return FALSE;
       from = planes;
     } else
@@ -219,7 +224,7 @@ decode_planes (Cursor *cursor, gsize element, gsize block, gboolean compressed, 
 }
 
 static gboolean
-decode_bitshuffle_lz4 (Cursor *cursor, gsize element, guint8 *out, gsize out_size, GError **error)
+decode_compressed (Cursor *cursor, gsize element, ZSTD_DCtx *zstd, guint8 *out, gsize out_size, GError **error)
 {
   guint8 stack[STACK_BLOCK] __attribute__ ((aligned (32)));
   gsize block;
@@ -231,7 +236,18 @@ decode_bitshuffle_lz4 (Cursor *cursor, gsize element, guint8 *out, gsize out_siz
   g_autofree guint8 *heap = NULL;
   if (largest > sizeof stack && (heap = sb_alloc (largest, 1, "the blocks of a chunk", error)) == NULL)
     return FALSE;
-  return decode_planes (cursor, element, block, TRUE, heap != NULL ? heap : stack, out, out_size, error);
+  return decode_planes (cursor, element, block, TRUE, zstd, heap != NULL ? heap : stack, out, out_size, error);
+}
+
+static gboolean
+decode_zstd (Cursor *cursor, gsize element, guint8 *out, gsize out_size, GError **error)
+{
+  ZSTD_DCtx *zstd = ZSTD_createDCtx ();
+  if (zstd == NULL)
+    return sb_fail (error, SB_ERROR_MEMORY, "there is no memory to decompress it");
+  gboolean done = decode_compressed (cursor, element, zstd, out, out_size, error);
+  ZSTD_freeDCtx (zstd);
+  return done;
 }
 
 gboolean
@@ -248,7 +264,10 @@ chunk_decode (const SbChunkCodec *codec, guint32 filter_mask, const guint8 *in, 
     done = decode_lz4 (&cursor, out, out_size, error);
     break;
   case SB_CHUNK_BITSHUFFLE_LZ4:
-    done = decode_bitshuffle_lz4 (&cursor, codec->element, out, out_size, error);
+    done = decode_compressed (&cursor, codec->element, NULL, out, out_size, error);
+    break;
+  case SB_CHUNK_BITSHUFFLE_ZSTD:
+    done = decode_zstd (&cursor, codec->element, out, out_size, error);
     break;
   case SB_CHUNK_NONE:
   case SB_CHUNK_BITSHUFFLE:
@@ -259,7 +278,7 @@ chunk_decode (const SbChunkCodec *codec, guint32 filter_mask, const guint8 *in, 
     if (filter == SB_CHUNK_NONE)
       memcpy (out, in, out_size);
     done = filter == SB_CHUNK_NONE
-           || decode_planes (&cursor, codec->element, codec->block * codec->element, FALSE, NULL, out,
+           || decode_planes (&cursor, codec->element, codec->block * codec->element, FALSE, NULL, NULL, out,
                              out_size, error);
     break;
   }

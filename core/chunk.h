@@ -8,7 +8,8 @@ typedef enum SbChunkFilter {
   SB_CHUNK_NONE,
   SB_CHUNK_LZ4,           /* 32004 */
   SB_CHUNK_BITSHUFFLE,    /* 32008 without compression */
-  SB_CHUNK_BITSHUFFLE_LZ4 /* 32008 with LZ4 */
+  SB_CHUNK_BITSHUFFLE_LZ4, /* 32008 with LZ4 */
+  SB_CHUNK_BITSHUFFLE_ZSTD /* 32008 with Zstandard */
 } SbChunkFilter;
 
 enum { SB_FILTER_LZ4 = 32004, SB_FILTER_BITSHUFFLE = 32008 };

@@ -3,8 +3,11 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/device_load.h"
 #include "core/error.h"
 #include "core/gather.h"
+#include "core/share.h"
+#include "core/scratch.h"
 
 enum { SPARSE_STRIDE = 16, SPARSE_LEAST = 64, SPARSE_TASK = 8 };
 
@@ -13,7 +16,7 @@ typedef struct Pass {
   SbGather *gather;
   SbProgress *progress;
   double from, to;          /* share of the stage */
-  gint64 n_tasks, per_task; /* scan positions of a task */
+  gint64 first_task, n_tasks, per_task; /* scan positions of a task */
   gint64 stride;            /* of scan positions */
   guint parts;
   char **raw, **block; /* [worker], made on first use */
@@ -95,9 +98,10 @@ read_task (Pass *pass, gint64 task, guint worker, GError **error)
 }
 
 static void
-pass_task (gint64 task, guint worker, gpointer data)
+pass_task (gint64 i, guint worker, gpointer data)
 {
   Pass *pass = data;
+  gint64 task = pass->first_task + i;
   GError *error = NULL;
   g_mutex_lock (&pass->lock);
   gboolean stop = pass->failed < task;
@@ -126,9 +130,9 @@ pass_run (SbGather *gather, SbProgress *progress, gint64 stride, gint64 per_task
                 .to = to,
                 .stride = stride,
                 .per_task = per_task,
-                .n_tasks = (n + per_task - 1) / per_task,
                 .parts = parts,
                 .failed = G_MAXINT64 };
+  pass.n_tasks = share_part (gather->engine, (n + per_task - 1) / per_task, &pass.first_task);
   pass.raw = g_new0 (char *, workers);
   pass.block = g_new0 (char *, workers);
   g_mutex_init (&pass.lock);
@@ -154,14 +158,21 @@ columns_load (SbEngine *engine, SbAcquisition *acquisition, const double centre[
     sb_fail (error, SB_ERROR_STATE, "This acquisition has no file to read; push its frames and finish it.");
     return NULL;
   }
+  gboolean declined = TRUE;
+  if (engine->reduce == NULL && device_load_can (engine, acquisition))
+    columns = device_load (engine, acquisition, centre, radius, progress, &declined, error);
+  if (!declined)
+    return columns;
   SbGather *gather = gather_new (engine, acquisition, centre, radius, error);
   if (gather == NULL)
     return NULL;
+  share_frames (gather);
   gint64 stride = CLAMP (gather->positions / SPARSE_LEAST, 1, SPARSE_STRIDE);
   if (pass_run (gather, progress, stride, SPARSE_TASK, GATHER_ADD, 0, 0.06, error)
-      && gather_choose (gather, error)) {
+      && share_sums (gather, error) && gather_choose (gather, error)) {
     gather_reset (gather);
-    if (pass_run (gather, progress, 1, gather->block, GATHER_ADD | GATHER_TURN, 0.06, 0.97, error))
+    if (pass_run (gather, progress, 1, gather->block, GATHER_ADD | GATHER_TURN, 0.06, 0.97, error)
+        && share_sums (gather, error))
       columns = gather_take (gather, error);
   }
   gather_free (gather);
@@ -171,13 +182,44 @@ columns_load (SbEngine *engine, SbAcquisition *acquisition, const double centre[
 }
 
 void
+columns_looked (gconstpointer data)
+{
+  const SbColumns *columns = data;
+  if (columns->scratch != NULL)
+    scratch_touch (columns->scratch, (gsize)columns->positions * dtype_size (columns->dtype));
+}
+
+gboolean
+columns_to_file (SbColumns *columns, gsize slack, GError **error)
+{
+  gsize each = (gsize)columns->positions * dtype_size (columns->dtype);
+  if (columns->scratch != NULL || columns->device != NULL)
+    return TRUE;
+  SbScratch *scratch = scratch_new ((gsize)columns->held * each, slack, "The bright-field columns", error);
+  if (scratch == NULL)
+    return FALSE;
+  for (gint64 k = 0; k < columns->held; k++) {
+    memcpy (scratch->data + (gsize)k * each, (char *)columns->counts + (gsize)k * each, each);
+    scratch_touch (scratch, each);
+  }
+  scratch_release (scratch);
+  g_free (columns->counts);
+  columns->counts = scratch->data;
+  columns->scratch = scratch;
+  return TRUE;
+}
+
+void
 columns_free (SbColumns *columns)
 {
   if (columns == NULL)
     return;
   pattern_clear (&columns->pattern);
   g_free (columns->pixel);
-  g_free (columns->counts);
+  if (columns->scratch == NULL && columns->device == NULL)
+    g_free (columns->counts);
+  scratch_free (columns->scratch);
+  device_columns_free (columns->device);
   g_free (columns->frame_sum);
   g_free (columns->frame_com);
   g_free (columns);

@@ -24,7 +24,10 @@ typedef struct SbColumns {
   gint64 n_pixels;     /* superset kept while streaming */
   gint32 *pixel;       /* [n_pixels] row * cols + col, ascending */
   SbDtype dtype;       /* SB_U8, SB_U16, SB_U32 or SB_F32 */
-  gpointer counts;     /* [n_pixels][positions] */
+  gint64 first, held;  /* pixels whose counts are here: all of them, or this rank's share */
+  gpointer counts;     /* [held][positions] */
+  struct SbScratch *scratch; /* that the counts lie in; NULL: in memory */
+  struct SbDeviceColumns *device; /* that the counts lie on: `counts` is for its kernels alone; NULL: the host can read them */
   gint64 positions;
   double *frame_sum;   /* [positions] over good pixels */
   double *frame_com;   /* [positions][2] centre of mass over the superset, (row, col) pixels */
@@ -50,5 +53,9 @@ void gather_free (SbGather *gather);
 SbColumns *columns_load (SbEngine *engine, SbAcquisition *acquisition, const double centre[2], double radius,
                          SbProgress *progress, GError **error);
 void columns_free (SbColumns *columns);
+/* Moves the counts to a scratch file, where they are not in one yet; slack as in scratch_new. */
+gboolean columns_to_file (SbColumns *columns, gsize slack, GError **error);
+/* One pixel's counts were looked at: where they lie in a scratch file, they need not stay in memory. Any thread. */
+void columns_looked (gconstpointer columns);
 
 #endif

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "core/detector.h"
+#include "core/device_load.h"
 #include "core/error.h"
 
 enum { FRAMES_BYTES = 8 << 20, MOST_FRAMES = 64, CHUNK = 4096 };
@@ -180,7 +181,7 @@ detector_counts (SbEngine *engine, const SbColumns *columns, const SbDetector *d
   const SbHeader *header = &columns->acquisition->header;
   gint64 bytes = header->detector_rows * header->detector_cols * (gint64)dtype_size (header->dtype);
   guint workers = MAX (engine->threads, 1);
-  g_autofree gint64 *column = find_columns (columns, detector);
+  g_autofree gint64 *column = columns->held == columns->n_pixels ? find_columns (columns, detector) : NULL;
   if (!engine_check (engine, error))
     return NULL;
   if (column == NULL && (columns->acquisition->reader == NULL || columns->acquisition->format == NULL)) {
@@ -191,6 +192,8 @@ detector_counts (SbEngine *engine, const SbColumns *columns, const SbDetector *d
   g_autofree float *out = sb_alloc ((gsize)(detector->n * columns->positions), sizeof *out, "The detector's images", error);
   if (out == NULL)
     return NULL;
+  if (column != NULL && columns->device != NULL)
+    return device_columns_sum (engine, columns, detector, column, out, progress, error) ? g_steal_pointer (&out) : NULL;
   Sum sum = { .engine = engine, .columns = columns, .detector = detector, .column = column, .progress = progress,
               .positions = columns->positions, .out = out, .failed = G_MAXINT64 };
   sum.per_task = column != NULL ? CHUNK : CLAMP (FRAMES_BYTES / MAX (bytes, 1), 1, MOST_FRAMES);

@@ -9,13 +9,18 @@
 
 #include "core/backend.h"
 #include "core/error.h"
+#include "core/ranks.h"
 
 static const char *const precisions[] = { "single", "double", NULL };
 static const char *const backends[] = { "auto", "cpu", "cuda", NULL };
+static const char *const engines[] = { "auto", "local", "mpi", NULL };
 
 static const SbParam rows[] = {
   { "backend", "Backend", "", "What computes: a GPU where there is one (auto), or the named one.", SB_PARAM_CHOICE,
     G_STRUCT_OFFSET (SbEngineOptions, backend), NAN, "auto", 0, 0, 0, 0, backends, NULL, SB_PARAM_NO_RECORD },
+  { "engine", "Processes", "", "Whether this process works alone (local) or shares each acquisition with those that mpirun started "
+    "beside it (mpi); auto: with them, where there are any.", SB_PARAM_CHOICE, G_STRUCT_OFFSET (SbEngineOptions, engine), NAN,
+    "auto", 0, 0, 0, 0, engines, NULL, SB_PARAM_NO_RECORD | SB_PARAM_ADVANCED },
   { "precision", "Precision", "", "Arithmetic of a (q, k) pair: single, or double for checking.", SB_PARAM_CHOICE,
     G_STRUCT_OFFSET (SbEngineOptions, precision), NAN, "single", 0, 0, 0, 0, precisions, NULL, SB_PARAM_ADVANCED },
   { "threads", "Threads", "", "Threads of the CPU; 0 takes all that the process may use.", SB_PARAM_INT,
@@ -109,19 +114,17 @@ default_threads (void)
   return MIN (g_get_num_processors (), 1024);
 }
 
-SbEngine *
-engine_new (const SbEngineOptions *options, GError **error)
+static SbEngine *
+engine_open (const SbkBackend *backend, gboolean precise, guint threads, guint64 memory, GError **error)
 {
-  const SbkBackend *backend = backend_choose (options->backend, options->cuda_module, error);
-  if (backend == NULL)
-    return NULL;
   g_autoptr (GError) local = NULL;
   SbEngine *engine = g_new0 (SbEngine, 1);
   engine->backend = backend;
-  engine->precise = g_strcmp0 (options->precision, "double") == 0;
-  engine->threads = options->threads > 0 ? (guint)options->threads : default_threads ();
-  engine->memory = isnan (options->memory) ? 0 : (guint64)(options->memory * 1e9);
+  engine->precise = precise;
+  engine->threads = threads;
+  engine->memory = memory;
   engine->owner = getpid ();
+  engine->neighbours = 1;
   if (engine->threads > 1)
     engine->pool = g_thread_pool_new (pool_work, NULL, (gint)engine->threads - 1, TRUE, &local);
   if (local != NULL) {
@@ -140,6 +143,51 @@ engine_new (const SbEngineOptions *options, GError **error)
   return engine;
 }
 
+/* neighbours: processes of this machine, which share its processors where the launcher did not deal them out. */
+static SbEngine *
+engine_make (const SbEngineOptions *options, guint neighbours, GError **error)
+{
+  const SbkBackend *backend = backend_choose (options->backend, options->cuda_module, error);
+  if (backend == NULL)
+    return NULL;
+  guint threads = default_threads ();
+  if (threads == g_get_num_processors () || threads == (guint)sysconf (_SC_NPROCESSORS_ONLN))
+    threads = MAX (threads / neighbours, 1);
+  return engine_open (backend, g_strcmp0 (options->precision, "double") == 0,
+                      options->threads > 0 ? (guint)options->threads : threads,
+                      isnan (options->memory) ? 0 : (guint64)(options->memory * 1e9), error);
+}
+
+SbEngine *
+engine_new (const SbEngineOptions *options, GError **error)
+{
+  if (!ranks_wanted (options->engine))
+    return engine_make (options, 1, error);
+  g_autoptr (GError) reason = NULL;
+  SbRanks *ranks = ranks_open (error);
+  if (ranks == NULL)
+    return NULL;
+  ranks_choose_gpu (ranks);
+  SbEngine *engine = engine_make (options, (guint)ranks->local_size, &reason);
+  if (engine == NULL) {
+    ranks_fail (ranks, reason);
+    ranks_close (ranks);
+    g_propagate_error (error, g_steal_pointer (&reason));
+    return NULL;
+  }
+  engine->ranks = ranks;
+  engine->neighbours = (guint)ranks->local_size;
+  engine->reduce = ranks->size > 1 ? &ranks->reduce : NULL;
+  return engine;
+}
+
+SbEngine *
+engine_new_share (const SbEngine *engine, guint parts, GError **error)
+{
+  return engine_open (engine->backend, engine->precise, MAX (engine->threads / parts, 1),
+                      engine->memory > 0 ? MAX (engine->memory / parts, 1) : 0, error);
+}
+
 void
 engine_free (SbEngine *engine)
 {
@@ -151,6 +199,8 @@ engine_free (SbEngine *engine)
     engine->backend->close (engine->context);
   if (engine->pool != NULL && ours)
     g_thread_pool_free (engine->pool, FALSE, TRUE);
+  if (ours)
+    ranks_close (engine->ranks);
   g_free (engine);
 }
 

@@ -10,6 +10,7 @@
 
 typedef struct SbEngineOptions {
   char *backend;    /* auto | cpu | cuda */
+  char *engine;     /* auto | local | mpi */
   char *precision;  /* single | double */
   gint64 threads;   /* 0: as many as the process may use (SIDEBAND_THREADS, affinity) */
   double memory;    /* GB the library may use; NAN: no limit but the machine's */
@@ -17,6 +18,16 @@ typedef struct SbEngineOptions {
 } SbEngineOptions;
 
 extern const SbParamGroup engine_params; /* rows backend, precision, threads, memory, cuda_module */
+
+/* Adds up numbers over the processes that share the pixels of one G, the same bits in each; blocks until all have called. */
+typedef struct SbReduce {
+  int rank, size;
+  gboolean (*sum) (gpointer comm, double *values, gsize n, GError **error);
+  gpointer comm;
+} SbReduce;
+
+/* The processes that work together (core/ranks.h). */
+typedef struct SbRanks SbRanks;
 
 typedef struct SbEngine {
   const SbkBackend *backend;
@@ -26,9 +37,14 @@ typedef struct SbEngine {
   guint64 memory;    /* bytes; 0: no limit */
   GThreadPool *pool;
   GPid owner;        /* a forked child cannot use it */
+  const SbReduce *reduce; /* borrowed; NULL: this process has all pixels */
+  SbRanks *ranks;    /* NULL: alone */
+  guint neighbours;  /* processes of this machine that work together, this one too */
 } SbEngine;
 
 SbEngine *engine_new (const SbEngineOptions *options, GError **error);
+/* One of `parts` that compute side by side as this one computes: with their share of its threads and memory. */
+SbEngine *engine_new_share (const SbEngine *engine, guint parts, GError **error);
 void engine_free (SbEngine *engine);
 /* FALSE with SB_ERROR_FORKED in another process than the one that made it. */
 gboolean engine_check (const SbEngine *engine, GError **error);

@@ -7,6 +7,10 @@
 
 #include "core/error.h"
 
+struct SbFineRings {
+  gint64 *order, *start, n; /* order NULL: not known yet */
+};
+
 static gint64
 wrapped (gint64 i, gint64 n)
 {
@@ -85,14 +89,56 @@ grid_sort (SbFineGrid *grid, const gint64 *alias, gint64 aliases, gint64 n_q, GE
   return TRUE;
 }
 
-SbFineGrid *
-fine_grid_new (const SbSpectrum *spectrum, const gint64 factor[2], GError **error)
+/* The map to the detector frame is linear: two vectors give it. */
+typedef struct {
+  double along_row[2], along_col[2];
+} Units;
+
+static Units
+units_make (const SbSpectrum *spectrum, double per_row, double per_col)
 {
-  const double *step = spectrum->optics.step;
+  const double row_unit[2] = { per_row, 0 }, col_unit[2] = { 0, per_col };
+  Units u;
+  frame_to_detector (&spectrum->frame, row_unit, u.along_row);
+  frame_to_detector (&spectrum->frame, col_unit, u.along_col);
+  return u;
+}
+
+static guint64
+next_stamp (void)
+{
+  static guint64 last = 0;
+  return __atomic_add_fetch (&last, 1, __ATOMIC_RELAXED);
+}
+
+/* vx, vy of the spectrum's frame, from where the frequencies lie. */
+static void
+grid_aim (SbFineGrid *grid, const SbSpectrum *spectrum, double per_row, double per_col)
+{
+  Units u = units_make (spectrum, per_row, per_col);
+  double *vx = (double *)grid->fine.vx, *vy = (double *)grid->fine.vy;
+  for (gint64 f = 0; f < grid->fine.n; f++) {
+    gint64 row = grid->position[f] / grid->cols, j = grid->position[f] % grid->cols;
+    gint64 i = row > (grid->rows - 1) / 2 ? row - grid->rows : row;
+    vx[f] = (double)i * u.along_row[0] + (double)j * u.along_col[0];
+    vy[f] = (double)i * u.along_row[1] + (double)j * u.along_col[1];
+  }
+  grid->frame = spectrum->frame;
+  grid->fine.stamp = next_stamp ();
+}
+
+/* Which of the scan's spectra a fine frequency reads: how many away, rounded; the sign of the pair apart. */
+static gint64
+alias_of (gint64 i, gint64 j, gint64 scan_rows, gint64 scan_cols, const gint64 factor[2], gboolean negative)
+{
+  return (((i + scan_rows / 2 + factor[0] * scan_rows) / scan_rows) * (2 * factor[1] + 1) + (j + scan_cols / 2) / scan_cols) * 2
+         + negative;
+}
+
+static SbFineGrid *
+grid_make (const SbSpectrum *spectrum, const gint64 factor[2], double per_row, double per_col, GError **error)
+{
   gint64 scan_rows = spectrum->scan_rows, scan_cols = spectrum->scan_cols;
-  /* Frequency i is i / (size of the scan) whatever the factor: the field of view stays. */
-  double per_row = 1 / ((double)scan_rows * step[0] * spectrum->k_max);
-  double per_col = 1 / ((double)scan_cols * step[1] * spectrum->k_max);
   double *vx, *vy;
   gint64 *source, n = 0;
   guint8 *conj;
@@ -105,6 +151,8 @@ fine_grid_new (const SbSpectrum *spectrum, const gint64 factor[2], GError **erro
   grid->factor[1] = factor[1];
   grid->ring = MAX (per_row, per_col);
   grid->aperture = spectrum->mean_a2 * (double)spectrum->n_pixels;
+  grid->stamp = next_stamp ();
+  grid->kept = g_new0 (struct SbFineRings, 1);
   if (half_size (grid->rows, grid->cols) > G_MAXINT) {
     sb_fail (error, SB_ERROR_ARGUMENT, "An image of %" G_GINT64_FORMAT " x %" G_GINT64_FORMAT
              " pixels is too large; give a smaller upsampling.", grid->rows, grid->cols);
@@ -112,12 +160,6 @@ fine_grid_new (const SbSpectrum *spectrum, const gint64 factor[2], GError **erro
   }
   if (!grid_alloc (grid, half_size (grid->rows, grid->cols), &vx, &vy, &source, &conj, error))
     return NULL;
-
-  /* The map to the detector frame is linear: two vectors give it. */
-  const double row_unit[2] = { per_row, 0 }, col_unit[2] = { 0, per_col };
-  double along_row[2], along_col[2];
-  frame_to_detector (&spectrum->frame, row_unit, along_row);
-  frame_to_detector (&spectrum->frame, col_unit, along_col);
   gint64 last_row = (grid->rows - 1) / 2, last_col = (grid->cols - 1) / 2;
   gint64 aliases = 2 * (2 * factor[0] + 2) * (2 * factor[1] + 1);
   g_autofree gint64 *alias = sb_alloc ((gsize)half_size (grid->rows, grid->cols), sizeof *alias,
@@ -138,11 +180,7 @@ fine_grid_new (const SbSpectrum *spectrum, const gint64 factor[2], GError **erro
         grid->absent++;
         continue;
       }
-      vx[n] = (double)i * along_row[0] + (double)j * along_col[0];
-      vy[n] = (double)i * along_row[1] + (double)j * along_col[1];
-      /* how many scan spectra away, rounded; the sign of the pair apart */
-      alias[n] = (((i + scan_rows / 2 + factor[0] * scan_rows) / scan_rows) * (2 * factor[1] + 1) + (j + scan_cols / 2) / scan_cols) * 2
-                 + negative;
+      alias[n] = alias_of (i, j, scan_rows, scan_cols, factor, negative);
       source[n] = stored;
       conj[n] = negative ? 1 : 0;
       grid->position[n] = wrapped (i, grid->rows) * grid->cols + j;
@@ -153,13 +191,41 @@ fine_grid_new (const SbSpectrum *spectrum, const gint64 factor[2], GError **erro
   grid->fine.n = n;
   if (!grid_sort (grid, alias, aliases, spectrum->n_q, error))
     return NULL;
+  grid_aim (grid, spectrum, per_row, per_col);
   return g_steal_pointer (&grid);
+}
+
+/* The spectrum keeps the last grid, if it is not huge: another frame only turns it. */
+SbFineGrid *
+fine_grid_new (SbSpectrum *spectrum, const gint64 factor[2], GError **error)
+{
+  enum { KEPT = 1 << 22 };
+  const double *step = spectrum->optics.step;
+  /* Frequency i is i / (size of the scan) whatever the factor: the field of view stays. */
+  double per_row = 1 / ((double)spectrum->scan_rows * step[0] * spectrum->k_max);
+  double per_col = 1 / ((double)spectrum->scan_cols * step[1] * spectrum->k_max);
+  SbFineGrid *grid = spectrum->fine;
+  gboolean same = grid != NULL && grid->factor[0] == factor[0] && grid->factor[1] == factor[1];
+  gboolean aimed = same && grid->frame.rotation == spectrum->frame.rotation && grid->frame.transpose == spectrum->frame.transpose;
+  if (same && (aimed || grid->refs == 0)) {
+    if (!aimed)
+      grid_aim (grid, spectrum, per_row, per_col);
+  } else {
+    if ((grid = grid_make (spectrum, factor, per_row, per_col, error)) == NULL)
+      return NULL;
+    if (grid->fine.n > KEPT)
+      return grid;
+    fine_grid_free (spectrum->fine);
+    spectrum->fine = grid;
+  }
+  grid->refs++;
+  return grid;
 }
 
 void
 fine_grid_free (SbFineGrid *grid)
 {
-  if (grid == NULL)
+  if (grid == NULL || grid->refs-- > 0)
     return;
   g_free ((gpointer)grid->fine.vx);
   g_free ((gpointer)grid->fine.vy);
@@ -167,6 +233,11 @@ fine_grid_free (SbFineGrid *grid)
   g_free ((gpointer)grid->fine.conj);
   g_free (grid->position);
   g_free (grid->q);
+  if (grid->kept != NULL) {
+    g_free (grid->kept->order);
+    g_free (grid->kept->start);
+  }
+  g_free (grid->kept);
   g_free (grid);
 }
 
@@ -194,8 +265,8 @@ order_by_q (const double *q, gint64 n, gint64 *order)
   return TRUE;
 }
 
-gint64
-fine_grid_rings (const SbFineGrid *grid, gint64 *order, gint64 *start)
+static gint64
+rings_find (const SbFineGrid *grid, gint64 *order, gint64 *start)
 {
   gint64 n = grid->fine.n, rings = 0;
   start[0] = 0;
@@ -214,5 +285,28 @@ fine_grid_rings (const SbFineGrid *grid, gint64 *order, gint64 *start)
   if (rings > 0 && n - start[rings] < SB_RING_LEAST)
     rings--; /* too few left at the rim: they join the last ring */
   start[++rings] = n;
+  return rings;
+}
+
+gint64
+fine_grid_rings (const SbFineGrid *grid, gint64 *order, gint64 *start)
+{
+  struct SbFineRings *kept = grid->kept;
+  gsize n = (gsize)grid->fine.n;
+  if (kept != NULL && kept->order != NULL) {
+    memcpy (order, kept->order, n * sizeof *order);
+    memcpy (start, kept->start, (gsize)(kept->n + 1) * sizeof *start);
+    return kept->n;
+  }
+  gint64 rings = rings_find (grid, order, start);
+  if (kept == NULL)
+    return rings;
+  kept->start = g_try_malloc_n ((gsize)rings + 1, sizeof *start);
+  kept->order = kept->start != NULL ? g_try_malloc_n (n, sizeof *order) : NULL;
+  if (kept->order != NULL) { /* worth keeping, no matter if not */
+    memcpy (kept->order, order, n * sizeof *order);
+    memcpy (kept->start, start, ((gsize)rings + 1) * sizeof *start);
+    kept->n = rings;
+  }
   return rings;
 }

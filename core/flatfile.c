@@ -152,3 +152,13 @@ flatfile_read (SbFlatFile *file, gint64 first, gint64 n, gpointer out, GError **
     wide[i] = narrow[i];
   return TRUE;
 }
+
+gboolean
+flatfile_chunks (SbFlatFile *file, gint64 first, gint64 n, SbChunkCodec *codec, SbFrameChunk *out)
+{
+  guint64 bytes = (guint64)file->frame_numbers * file->stored.size;
+  *codec = (SbChunkCodec){ .filter = SB_CHUNK_NONE, .element = file->stored.size, .swap = file->stored.swap };
+  for (gint64 i = 0; i < n; i++)
+    out[i] = (SbFrameChunk){ file->path, (guint64)file->offset + (guint64)(first + i) * bytes, bytes, 0 };
+  return !file->stored.widen;
+}

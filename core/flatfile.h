@@ -25,5 +25,7 @@ gssize flatfile_bytes (SbFlatFile *file, gint64 offset, gsize n, gpointer out, G
 gboolean flatfile_describe (SbFlatFile *file, gint64 offset, const SbStored *stored, gint64 wanted,
                             SbHeader *header, GError **error);
 gboolean flatfile_read (SbFlatFile *file, gint64 first, gint64 n, gpointer out, GError **error);
+/* As SbFormat's chunks; FALSE where numbers are widened. */
+gboolean flatfile_chunks (SbFlatFile *file, gint64 first, gint64 n, SbChunkCodec *codec, SbFrameChunk *out);
 
 #endif

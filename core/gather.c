@@ -44,6 +44,7 @@ gather_new (SbEngine *engine, SbAcquisition *acquisition, const double centre[2]
   gather->size = gather->rows * gather->cols;
   gather->positions = acquisition_positions (acquisition);
   gather->total = acquisition_frame_count (acquisition);
+  gather->held = gather->positions;
   gather->dtype = header->dtype;
   gather->stored = header->dtype <= SB_U32 ? header->dtype : SB_F32;
   gather->item = dtype_size (gather->stored);
@@ -59,7 +60,8 @@ gather_new (SbEngine *engine, SbAcquisition *acquisition, const double centre[2]
                 && (gather->high = alloc_zero (size, sizeof (double), error)) != NULL
                 && (gather->not_finite = alloc_zero (size, 1, error)) != NULL
                 && (gather->frame_sum = alloc_zero ((gsize)gather->positions, sizeof (double), error)) != NULL
-                && (gather->seen = alloc_zero ((gsize)gather->total, 1, error)) != NULL;
+                && (gather->seen = alloc_zero ((gsize)gather->total, 1, error)) != NULL
+                && (gather->there = alloc_zero ((gsize)gather->positions, 1, error)) != NULL;
   if (ok && whole)
     ok = (gather->sum = alloc_zero (size, sizeof (guint64), error)) != NULL;
   else if (ok)
@@ -89,9 +91,12 @@ gather_free (SbGather *gather)
   g_free (gather->high);
   g_free (gather->not_finite);
   g_free (gather->pixel);
-  g_free (gather->counts);
+  if (gather->scratch == NULL)
+    g_free (gather->counts);
+  scratch_free (gather->scratch);
   g_free (gather->frame_sum);
   g_free (gather->seen);
+  g_free (gather->there);
   g_free (gather->look);
   g_free (gather);
 }
@@ -141,6 +146,14 @@ check_state (const SbGather *gather, const char *what, GError **error)
   return TRUE;
 }
 
+/* For those who look while frames still come in. Holding the lock. */
+static void
+note_there (SbGather *gather, gint64 n, const gint64 *position)
+{
+  for (gint64 i = 0; i < n; i++)
+    gather->there[position[i]] = 1;
+}
+
 /* Chooses the pixels from what was looked at and turns that into columns. Holding the lock. */
 static gboolean
 end_look (SbGather *gather, GError **error)
@@ -148,6 +161,7 @@ end_look (SbGather *gather, GError **error)
   if (!gather_choose (gather, error))
     return FALSE;
   gather_block (gather, GATHER_TURN, gather->n_look, gather->look_position, gather->look);
+  note_there (gather, gather->n_look, gather->look_position);
   g_clear_pointer (&gather->look, g_free);
   gather->state = GATHER_STREAMING;
   return TRUE;
@@ -183,10 +197,14 @@ push_block (SbGather *gather, gint64 n, const gint64 *position, const char *fram
   g_mutex_lock (&gather->lock);
   gboolean ok = look_at (gather, n, position, frames, &taken, error);
   g_mutex_unlock (&gather->lock);
-  if (ok && n > taken)
-    gather_block (gather, GATHER_ADD | GATHER_TURN, n - taken, position + taken,
-                  frames + (gsize)taken * (gsize)gather->size * gather->item);
-  return ok;
+  if (!ok || n == taken)
+    return ok;
+  gather_block (gather, GATHER_ADD | GATHER_TURN, n - taken, position + taken,
+                frames + (gsize)taken * (gsize)gather->size * gather->item);
+  g_mutex_lock (&gather->lock);
+  note_there (gather, n - taken, position + taken);
+  g_mutex_unlock (&gather->lock);
+  return TRUE;
 }
 
 /* Converts the used frames block by block and passes them on. */

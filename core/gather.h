@@ -5,6 +5,7 @@
 #include "core/calibrate.h"
 #include "core/columns.h"
 #include "core/hot.h"
+#include "core/scratch.h"
 
 enum {
   GATHER_BLOCK = 128, /* most frames gathered together: whole cache lines of a column */
@@ -32,6 +33,8 @@ struct SbGather {
   SbDtype stored; /* of the columns */
   gsize item;     /* bytes of a stored value */
   gint64 block;   /* frames gathered together: fewer where frames are large */
+  gboolean shared; /* every rank reads a part of the scan; see core/share.h */
+  gint64 first, held; /* scan positions of that part; 0 and all of them where nothing is shared */
 
   gint64 n_tiles;
   GatherTile *tile;
@@ -43,12 +46,15 @@ struct SbGather {
 
   gint64 n_pixels; /* kept while streaming */
   gint32 *pixel;
-  gpointer counts;   /* [n_pixels][positions] */
+  gpointer counts;   /* [n_pixels][held] */
+  SbScratch *scratch; /* that they lie in; NULL: in memory */
+  gboolean elsewhere; /* a device keeps them */
   double *frame_sum; /* [positions] over unmasked pixels */
 
   GMutex lock; /* of all below */
   GatherState state;
   guint8 *seen; /* [total] */
+  guint8 *there; /* [positions] its frame is in the columns */
   gint64 pushed, active;
   gpointer look; /* [GATHER_LOOK][size] stored frames */
   gint64 look_position[GATHER_LOOK];
@@ -84,5 +90,9 @@ gboolean gather_judge (SbGather *gather, SbPattern *pattern, guint8 **fate, gint
 void gather_reset (SbGather *gather);
 /* The columns of the final pixels out of those that streamed. */
 SbColumns *gather_take (SbGather *gather, GError **error);
+/* Its beginning: everything but the counts and what is summed from them. */
+SbColumns *gather_take_begin (SbGather *gather, guint8 **fate, gint64 *n_final, gint64 *sentinels, GError **error);
+/* Of the mean pattern's final pixels. */
+void gather_mean_com (const SbGather *gather, const SbPattern *pattern, const guint8 *fate, double com[2]);
 
 #endif

@@ -128,7 +128,7 @@ add_f32 (SbGather *gather, gint64 t, gint64 n_frames, const float *frames, doubl
         for (gint64 j = 0; j < n; j++)                                                                       \
           square[j][f] = frames[f * gather->size + pixel[j]];                                                \
       for (gint64 j = 0; j < n; j++) {                                                                       \
-        T *column = (T *)gather->counts + (k + j) * gather->positions;                                       \
+        T *column = (T *)gather->counts + (k + j) * gather->held - gather->first;                            \
         for (gint64 r = 0; r < runs->n; r++)                                                                 \
           memcpy (column + runs->position[r], square[j] + runs->first[r],                                    \
                   (gsize)runs->length[r] * sizeof (T));                                                      \
@@ -174,6 +174,8 @@ gather_block (SbGather *gather, guint parts, gint64 n, const gint64 *position, g
     if (parts & GATHER_TURN)
       turn (gather, t, n, &runs, frames);
   }
+  if (parts & GATHER_TURN && gather->scratch != NULL)
+    scratch_touch (gather->scratch, (gsize)(n * gather->n_pixels) * gather->item);
   if (parts & GATHER_ADD)
     for (gint64 f = 0; f < n; f++)
       gather->frame_sum[position[f]] = sum[f];

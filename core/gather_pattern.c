@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "core/gather.h"
+#include "core/plan.h"
 
 /* Final pixels: the disk and 15 % more (a free sampling may ask for them). While streaming a margin more is
  * kept, for what the disk of all frames differs from that of the first look (descan). */
@@ -141,18 +142,19 @@ distance (const SbGather *gather, gint64 pixel, const SbDisk *disk)
 static gpointer
 alloc_counts (SbGather *gather, GError **error)
 {
-  double bytes = (double)gather->n_pixels * (double)gather->positions * (double)gather->item;
-  guint64 limit = gather->engine != NULL ? gather->engine->memory : 0;
-  if (limit > 0 && bytes > (double)limit) {
-    sb_fail (error, SB_ERROR_MEMORY,
-             "The counts of %" G_GINT64_FORMAT " bright-field pixels at %" G_GINT64_FORMAT
-             " scan positions take %.0f MB, more than the %.0f MB allowed; raise memory or give a smaller "
-             "scan_region.",
-             gather->n_pixels, gather->positions, bytes / 1e6, (double)limit / 1e6);
+  double bytes = (double)gather->n_pixels * (double)gather->held * (double)gather->item;
+  const char *what = "The bright-field columns";
+  gboolean in_file = FALSE;
+  if (gather->engine != NULL
+      && !plan_columns (gather->engine, (guint64)bytes, gather->positions, (guint64)gather->size * gather->item, &in_file,
+                        error))
     return NULL;
+  if (in_file) {
+    gather->scratch = scratch_new ((gsize)gather->n_pixels * (gsize)gather->held * gather->item,
+                                   plan_slack (gather->engine), what, error);
+    return gather->scratch != NULL ? gather->scratch->data : NULL;
   }
-  char *counts = sb_alloc ((gsize)gather->n_pixels, (gsize)gather->positions * gather->item,
-                           "The bright-field columns", error);
+  char *counts = sb_alloc ((gsize)gather->n_pixels, (gsize)gather->held * gather->item, what, error);
 #ifdef MADV_HUGEPAGE
   /* a block touches every column, which lie far apart: large pages save most of the address look-ups */
   gsize page = (gsize)sysconf (_SC_PAGESIZE),
@@ -187,10 +189,11 @@ gather_choose (SbGather *gather, GError **error)
           gather->pixel[gather->n_pixels++] = (gint32)i;
       gather->tile[t].kept[1] = gather->n_pixels;
     }
-    gather->counts = alloc_counts (gather, error);
+    if (!gather->elsewhere)
+      gather->counts = alloc_counts (gather, error);
   }
   pattern_clear (&pattern);
-  return gather->counts != NULL;
+  return gather->elsewhere ? gather->pixel != NULL : gather->counts != NULL;
 }
 
 /* The bright field itself must have been kept whole; names the centre to give where it was not. */

@@ -3,6 +3,7 @@
 
 #include "core/error.h"
 #include "core/gather.h"
+#include "core/share.h"
 
 enum { SPAN = 512, LANES = 16 }; /* scan positions of one task; inner loops of fixed length become vectors */
 
@@ -30,19 +31,31 @@ DEFINE_READ (read_u16, guint16)
 DEFINE_READ (read_u32, guint32)
 DEFINE_READ (read_f32, float)
 
+/* What was looked at of columns that lie in a scratch file. */
+static void
+looked (const SbGather *gather, gint64 values)
+{
+  if (gather->scratch != NULL)
+    scratch_touch (gather->scratch, (gsize)values * gather->item);
+}
+
 /* Column k at positions [from, from + n). */
 static void
 read_span (const SbGather *gather, gint64 k, gint64 from, gint64 n, double *out)
 {
-  gint64 at = k * gather->positions + from;
+  guint32 read[SPAN]; /* room for any type */
+  gsize at = ((gsize)k * (gsize)gather->held + (gsize)(from - gather->first)) * gather->item;
+  gconstpointer column = (const char *)gather->counts + at;
+  if (gather->scratch != NULL && scratch_read (gather->scratch, at, (gsize)n * gather->item, read))
+    column = read;
   if (gather->stored == SB_U8)
-    read_u8 ((const guint8 *)gather->counts + at, n, out);
+    read_u8 (column, n, out);
   else if (gather->stored == SB_U16)
-    read_u16 ((const guint16 *)gather->counts + at, n, out);
+    read_u16 (column, n, out);
   else if (gather->stored == SB_U32)
-    read_u32 ((const guint32 *)gather->counts + at, n, out);
+    read_u32 (column, n, out);
   else
-    read_f32 ((const float *)gather->counts + at, n, out);
+    read_f32 (column, n, out);
 }
 
 /* Sums over the pixels of a span's frames; those of one detector row are added up before they are weighted
@@ -90,7 +103,7 @@ sum_span (gint64 task, guint worker, gpointer data)
 {
   const Take *take = data;
   const SbGather *gather = take->gather;
-  gint64 from = task * SPAN, n = MIN (gather->positions - from, SPAN), line = -1;
+  gint64 from = gather->first + task * SPAN, n = MIN (gather->first + gather->held - from, SPAN), line = -1;
   double *total = take->columns->frame_sum + from;
   Span span = { 0 };
   for (gint64 i = 0; i < n; i++)
@@ -119,7 +132,7 @@ sum_span (gint64 task, guint worker, gpointer data)
 static void
 compact (SbGather *gather, const guint8 *fate)
 {
-  gsize bytes = (gsize)gather->positions * gather->item;
+  gsize bytes = (gsize)gather->held * gather->item;
   char *counts = gather->counts;
   gint64 n = 0;
   for (gint64 k = 0; k < gather->n_pixels; k++)
@@ -127,15 +140,18 @@ compact (SbGather *gather, const guint8 *fate)
       if (n != k)
         memcpy (counts + (gsize)n * bytes, counts + (gsize)k * bytes, bytes);
       gather->pixel[n++] = gather->pixel[k];
+      looked (gather, 2 * gather->held);
     }
   gather->n_pixels = n;
+  if (gather->scratch != NULL || n == 0 || bytes == 0)
+    return;
   gpointer less = g_try_realloc (gather->counts, (gsize)n * bytes);
   if (less != NULL)
     gather->counts = less;
 }
 
-static void
-mean_com (const SbGather *gather, const SbPattern *pattern, const guint8 *fate, double com[2])
+void
+gather_mean_com (const SbGather *gather, const SbPattern *pattern, const guint8 *fate, double com[2])
 {
   double sum = 0, row = 0, col = 0;
   for (gint64 k = 0; k < gather->n_pixels; k++)
@@ -151,10 +167,8 @@ mean_com (const SbGather *gather, const SbPattern *pattern, const guint8 *fate, 
 }
 
 SbColumns *
-gather_take (SbGather *gather, GError **error)
+gather_take_begin (SbGather *gather, guint8 **fate, gint64 *n_final, gint64 *sentinels, GError **error)
 {
-  g_autofree guint8 *fate = NULL;
-  gint64 n_final = 0, sentinels = 0;
   SbColumns *columns = g_new0 (SbColumns, 1);
   const char *what = "The sums of the frames";
   columns->acquisition = gather->acquisition;
@@ -165,16 +179,28 @@ gather_take (SbGather *gather, GError **error)
                            ? NULL
                            : sb_alloc ((gsize)gather->positions, 2 * sizeof (double), what, error);
   if (columns->frame_com == NULL
-      || !gather_judge (gather, &columns->pattern, &fate, &n_final, &sentinels, error)) {
-    columns_free (columns);
+      || !gather_judge (gather, &columns->pattern, fate, n_final, sentinels, error))
+    g_clear_pointer (&columns, columns_free);
+  return columns;
+}
+
+SbColumns *
+gather_take (SbGather *gather, GError **error)
+{
+  g_autofree guint8 *fate = NULL;
+  gint64 n_final = 0, sentinels = 0;
+  SbColumns *columns = gather_take_begin (gather, &fate, &n_final, &sentinels, error);
+  if (columns == NULL)
     return NULL;
-  }
   Take take = { gather, columns, fate, (double)sentinels * dtype_all_ones (gather->stored), { 0 } };
-  mean_com (gather, &columns->pattern, fate, take.com);
-  engine_parallel (gather->engine, (gather->positions + SPAN - 1) / SPAN, sum_span, &take);
+  gather_mean_com (gather, &columns->pattern, fate, take.com);
+  engine_parallel (gather->engine, (gather->held + SPAN - 1) / SPAN, sum_span, &take);
   compact (gather, fate);
-  columns->n_pixels = gather->n_pixels;
+  columns->n_pixels = columns->held = gather->n_pixels;
   columns->pixel = g_steal_pointer (&gather->pixel);
   columns->counts = g_steal_pointer (&gather->counts);
+  columns->scratch = g_steal_pointer (&gather->scratch);
+  if (gather->engine->reduce != NULL && !share_columns (gather, columns, error))
+    g_clear_pointer (&columns, columns_free);
   return columns;
 }

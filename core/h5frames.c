@@ -73,20 +73,21 @@ static gboolean
 describe_shape (SbH5Frames *frames, GError **error)
 {
   hid_t space = H5Dget_space (frames->id);
-  hsize_t shape[3] = { 0 };
-  frames->rank = space < 0 ? 0 : H5Sget_simple_extent_ndims (space);
-  gboolean good = (frames->rank == 2 || frames->rank == 3)
-                  && H5Sget_simple_extent_dims (space, shape, NULL) == frames->rank;
+  hsize_t shape[4] = { 1, 1, 0, 0 };
+  int rank = frames->rank = space < 0 ? 0 : H5Sget_simple_extent_ndims (space);
+  gboolean good = rank >= 2 && rank <= 4 && H5Sget_simple_extent_dims (space, shape + 4 - rank, NULL) == rank;
   if (space >= 0)
     H5Sclose (space);
-  for (int i = 0; good && i < frames->rank; i++)
+  for (int i = 0; good && i < 4; i++)
     good = shape[i] <= G_MAXINT32; /* also keeps the products below 2^63 */
   if (!good)
-    return sb_fail (error, SB_ERROR_DATA, "%s: dataset %s is not a stack of frames (3 axes).", frames->path,
+    return sb_fail (error, SB_ERROR_DATA, "%s: dataset %s is not a stack of frames (3 or 4 axes).", frames->path,
                     frames->dataset);
-  frames->rows = (gint64)shape[frames->rank - 2];
-  frames->cols = (gint64)shape[frames->rank - 1];
-  frames->frames = frames->rank == 2 ? 1 : (gint64)shape[0];
+  frames->lead[0] = (gint64)shape[0];
+  frames->lead[1] = (gint64)shape[1];
+  frames->frames = frames->lead[0] * frames->lead[1];
+  frames->rows = (gint64)shape[2];
+  frames->cols = (gint64)shape[3];
   return TRUE;
 }
 
@@ -126,18 +127,21 @@ describe_filters (SbH5Frames *frames, hid_t plan, GError **error)
 static gboolean
 describe_chunks (SbH5Frames *frames, hid_t plan, GError **error)
 {
-  hsize_t chunk[3] = { 1, 0, 0 };
+  hsize_t chunk[4] = { 1, 1, 0, 0 };
   gint64 bytes = (gint64)frames->codec.element;
-  if (H5Pget_chunk (plan, frames->rank, chunk + 3 - frames->rank) != frames->rank)
+  if (H5Pget_chunk (plan, frames->rank, chunk + 4 - frames->rank) != frames->rank)
     return sb_fail (error, SB_ERROR_DATA, "%s: the chunks of dataset %s cannot be read.", frames->path,
                     frames->dataset);
-  for (int i = 0; i < 3; i++) {
-    frames->chunk[i] = (gint64)chunk[i];
-    if (frames->chunk[i] <= 0 || __builtin_mul_overflow (bytes, frames->chunk[i], &bytes)
+  for (int i = 0; i < 4; i++)
+    if (chunk[i] == 0 || chunk[i] > G_MAXINT32 || __builtin_mul_overflow (bytes, (gint64)chunk[i], &bytes)
         || bytes > G_MAXINT32)
       return sb_fail (error, SB_ERROR_DATA, "%s: the chunks of dataset %s are of an impossible size.",
                       frames->path, frames->dataset);
-  }
+  frames->tile[0] = (gint64)chunk[0];
+  frames->tile[1] = (gint64)chunk[1];
+  frames->chunk[0] = frames->tile[0] * frames->tile[1];
+  frames->chunk[1] = (gint64)chunk[2];
+  frames->chunk[2] = (gint64)chunk[3];
   return describe_filters (frames, plan, error);
 }
 
@@ -153,8 +157,8 @@ describe_layout (SbH5Frames *frames, GError **error)
   else if (layout == H5D_VIRTUAL)
     good = sb_fail (
         error, SB_ERROR_DATA,
-        "%s: dataset %s is virtual (the NXmx layout of newer detector software), which is not supported yet: "
-        "write the legacy layout.",
+        "%s: dataset %s is virtual and part of another virtual one, which is not supported: write it as a plain "
+        "dataset.",
         frames->path, frames->dataset);
   else if (layout == H5D_CONTIGUOUS || layout == H5D_COMPACT)
     good = H5Pget_external_count (plan) == 0 && H5Dget_storage_size (frames->id) > 0;
@@ -196,6 +200,7 @@ h5frames_free (SbH5Frames *frames)
   }
   g_free (frames->path);
   g_free (frames->dataset);
+  g_free (frames->places);
   g_free (frames);
 }
 

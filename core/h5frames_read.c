@@ -31,15 +31,36 @@ make_room (Buffers *buffers, gsize size, GError **error)
   return buffers->stored != NULL;
 }
 
-/* The stored bytes of the chunk at an offset; frame: for messages. */
+/* Which chunk: row of frames, frame in the row, row and column of a frame, of its first element. */
+typedef hsize_t Corner[4];
+
+static const hsize_t *
+corner_of (const SbH5Frames *frames, const Corner at)
+{
+  return at + 4 - frames->rank;
+}
+
+/* The first frame of a chunk, for messages and places. */
+static gint64
+frame_of (const SbH5Frames *frames, const Corner at)
+{
+  return (gint64)at[0] * frames->lead[1] + (gint64)at[1];
+}
+
+static gsize
+chunk_bytes (const SbH5Frames *frames)
+{
+  return (gsize)(frames->chunk[0] * frames->chunk[1] * frames->chunk[2]) * frames->codec.element;
+}
+
+/* The stored bytes of the chunk at a corner. */
 static gboolean
-fetch (SbH5Frames *frames, const hsize_t offset[3], gint64 first_name, Buffers *buffers, gsize *size,
+fetch (SbH5Frames *frames, const Corner corner, gint64 first_name, Buffers *buffers, gsize *size,
        guint32 *mask, GError **error)
 {
   hsize_t bytes = 0;
-  gsize whole = (gsize)(frames->chunk[0] * frames->chunk[1] * frames->chunk[2]) * frames->codec.element;
-  const hsize_t *at = frames->rank == 2 ? offset + 1 : offset;
-  gint64 frame = (gint64)offset[0];
+  const hsize_t *at = corner_of (frames, corner);
+  gint64 frame = frame_of (frames, corner);
   gboolean good = FALSE;
   if (!h5io_begin (error))
     return FALSE;
@@ -47,7 +68,7 @@ fetch (SbH5Frames *frames, const hsize_t offset[3], gint64 first_name, Buffers *
     ;
   else if (H5Dget_chunk_storage_size (frames->id, at, &bytes) < 0 || bytes == 0)
     missing_frame (frames, frame, first_name, error);
-  else if (bytes > chunk_bound (whole))
+  else if (bytes > chunk_bound (chunk_bytes (frames)))
     sb_fail (error, SB_ERROR_DATA,
              "%s: frame %" G_GINT64_FORMAT " is damaged (it claims %" G_GUINT64_FORMAT
              " bytes): copy the file again.",
@@ -66,64 +87,105 @@ fetch (SbH5Frames *frames, const hsize_t offset[3], gint64 first_name, Buffers *
 
 /* Copies what out needs of a decoded chunk. */
 static void
-place (const SbH5Frames *frames, const guint8 *chunk, const hsize_t offset[3], gint64 first, gint64 n,
-       guint8 *out)
+place (const SbH5Frames *frames, const guint8 *chunk, const Corner at, gint64 first, gint64 n, guint8 *out)
 {
   gsize element = frames->codec.element;
-  gint64 from = MAX (first, (gint64)offset[0]), to = MIN (first + n, (gint64)offset[0] + frames->chunk[0]);
-  gint64 rows = MIN (frames->chunk[1], frames->rows - (gint64)offset[1]);
-  gint64 cols = MIN (frames->chunk[2], frames->cols - (gint64)offset[2]);
-  for (gint64 f = from; f < to; f++)
-    for (gint64 r = 0; r < rows; r++)
-      memcpy (out
-                  + element
-                        * (gsize)(((f - first) * frames->rows + (gint64)offset[1] + r) * frames->cols
-                                  + (gint64)offset[2]),
-              chunk + element * (gsize)(((f - (gint64)offset[0]) * frames->chunk[1] + r) * frames->chunk[2]),
-              element * (gsize)cols);
+  gint64 rows = MIN (frames->chunk[1], frames->rows - (gint64)at[2]);
+  gint64 cols = MIN (frames->chunk[2], frames->cols - (gint64)at[3]);
+  gint64 most = MIN (frames->tile[0], frames->lead[0] - (gint64)at[0]);
+  for (gint64 i = 0; i < most; i++)
+    for (gint64 j = 0; j < MIN (frames->tile[1], frames->lead[1] - (gint64)at[1]); j++) {
+      gint64 f = frame_of (frames, at) + i * frames->lead[1] + j - first;
+      const guint8 *from = chunk + element * (gsize)((i * frames->tile[1] + j) * frames->chunk[1] * frames->chunk[2]);
+      for (gint64 r = 0; f >= 0 && f < n && r < rows; r++)
+        memcpy (out + element * (gsize)((f * frames->rows + (gint64)at[2] + r) * frames->cols + (gint64)at[3]),
+                from + element * (gsize)(r * frames->chunk[2]), element * (gsize)cols);
+    }
 }
 
 /* All of one chunk that [first, first + n) touches. */
 static gboolean
-read_chunk (SbH5Frames *frames, const hsize_t offset[3], gint64 first, gint64 n, gint64 first_name,
-            Buffers *buffers, guint8 *out, GError **error)
+read_chunk (SbH5Frames *frames, const Corner at, gint64 first, gint64 n, gint64 first_name, Buffers *buffers,
+            guint8 *out, GError **error)
 {
-  gsize stored,
-      whole = (gsize)(frames->chunk[0] * frames->chunk[1] * frames->chunk[2]) * frames->codec.element;
+  gsize stored, whole = chunk_bytes (frames);
   guint32 mask = 0;
   g_autoptr (GError) why = NULL;
-  if (!fetch (frames, offset, first_name, buffers, &stored, &mask, error))
+  if (!fetch (frames, at, first_name, buffers, &stored, &mask, error))
     return FALSE;
   gboolean direct = buffers->chunk == NULL;
-  guint8 *to = direct ? out + whole * (gsize)((gint64)offset[0] - first) : buffers->chunk;
+  guint8 *to = direct ? out + whole * (gsize)(frame_of (frames, at) - first) : buffers->chunk;
   if (!chunk_decode (&frames->codec, mask, buffers->stored, stored, to, whole, &why))
     return sb_fail (error, why->code == SB_ERROR_MEMORY ? SB_ERROR_MEMORY : SB_ERROR_DATA,
                     "%s: frame %" G_GINT64_FORMAT " is damaged (%s): copy the file again.", frames->path,
-                    first_name + (gint64)offset[0], why->message);
+                    first_name + frame_of (frames, at), why->message);
   if (!direct)
-    place (frames, to, offset, first, n, out);
+    place (frames, to, at, first, n, out);
   return TRUE;
+}
+
+/* What is done to each chunk that a range of frames touches; FALSE ends the walk. */
+typedef struct Walk {
+  gboolean (*each) (struct Walk *walk, const Corner at);
+  SbH5Frames *frames;
+  gint64 first, n, first_name;
+  Buffers buffers;
+  guint8 *out;
+  gint64 hole; /* first frame that was never written */
+  GError **error;
+} Walk;
+
+/* The chunks of one row and column of chunks of frames. */
+static gboolean
+walk_frames (Walk *walk, gint64 i, gint64 j)
+{
+  const SbH5Frames *frames = walk->frames;
+  for (gint64 r = 0; r < frames->rows; r += frames->chunk[1])
+    for (gint64 c = 0; c < frames->cols; c += frames->chunk[2]) {
+      const Corner at = { (hsize_t)i, (hsize_t)j, (hsize_t)r, (hsize_t)c };
+      if (!walk->each (walk, at))
+        return FALSE;
+    }
+  return TRUE;
+}
+
+static gboolean
+walk_chunks (Walk *walk)
+{
+  const SbH5Frames *frames = walk->frames;
+  gint64 length = frames->lead[1], last = walk->first + walk->n - 1, top = walk->first / length, low = last / length;
+  for (gint64 i = top - top % frames->tile[0]; i <= low; i += frames->tile[0]) {
+    /* where the rows of frames of this chunk begin and end within the range */
+    gint64 a = MAX (i, top), b = MIN (i + frames->tile[0] - 1, low);
+    gint64 from = a == b ? MAX (walk->first - a * length, 0) : 0;
+    gint64 to = a == b ? MIN (last - a * length, length - 1) : length - 1;
+    for (gint64 j = from - from % frames->tile[1]; j <= to; j += frames->tile[1]) {
+      /* two rows of which the range holds the end of one and the beginning of the other */
+      gboolean touched = b - a != 1 || j + frames->tile[1] > walk->first - a * length || j <= last - b * length;
+      if (touched && !walk_frames (walk, i, j))
+        return FALSE;
+    }
+  }
+  return TRUE;
+}
+
+static gboolean
+decode_each (Walk *walk, const Corner at)
+{
+  return read_chunk (walk->frames, at, walk->first, walk->n, walk->first_name, &walk->buffers, walk->out,
+                     walk->error);
 }
 
 static gboolean
 read_chunks (SbH5Frames *frames, gint64 first, gint64 n, gint64 first_name, guint8 *out, GError **error)
 {
-  gsize whole = (gsize)(frames->chunk[0] * frames->chunk[1] * frames->chunk[2]) * frames->codec.element;
   gboolean direct =
       frames->chunk[0] == 1 && frames->chunk[1] == frames->rows && frames->chunk[2] == frames->cols;
-  Buffers buffers = { 0 };
-  gboolean good = direct || (buffers.chunk = sb_alloc (whole, 1, "the frames of a file", error)) != NULL;
-  hsize_t at[3];
-  for (gint64 f = first - first % frames->chunk[0]; good && f < first + n; f += frames->chunk[0])
-    for (gint64 r = 0; good && r < frames->rows; r += frames->chunk[1])
-      for (gint64 c = 0; good && c < frames->cols; c += frames->chunk[2]) {
-        at[0] = (hsize_t)f;
-        at[1] = (hsize_t)r;
-        at[2] = (hsize_t)c;
-        good = read_chunk (frames, at, first, n, first_name, &buffers, out, error);
-      }
-  g_free (buffers.stored);
-  g_free (buffers.chunk);
+  Walk walk = { decode_each, frames, first, n, first_name, { 0 }, out, first, error };
+  walk.buffers.chunk = direct ? NULL : sb_alloc (chunk_bytes (frames), 1, "the frames of a file", error);
+  gboolean good = (direct || walk.buffers.chunk != NULL) && walk_chunks (&walk);
+  g_free (walk.buffers.stored);
+  g_free (walk.buffers.chunk);
   return good;
 }
 
@@ -149,31 +211,31 @@ native_type (SbDtype dtype)
   return H5I_INVALID_HID;
 }
 
-/* HDF5 fills chunks that were never written with zeros; counts must not be invented. */
 static gboolean
-all_written (const SbH5Frames *frames, gint64 first, gint64 n, gint64 *hole)
+written_each (Walk *walk, const Corner at)
 {
-  if (frames->chunk[0] == 0)
-    return TRUE;
-  for (gint64 f = first - first % frames->chunk[0]; f < first + n; f += frames->chunk[0])
-    for (gint64 r = 0; r < frames->rows; r += frames->chunk[1])
-      for (gint64 c = 0; c < frames->cols; c += frames->chunk[2]) {
-        hsize_t at[3] = { (hsize_t)f, (hsize_t)r, (hsize_t)c }, bytes = 0;
-        if (H5Dget_chunk_storage_size (frames->id, frames->rank == 2 ? at + 1 : at, &bytes) < 0
-            || bytes == 0) {
-          *hole = MAX (f, first);
-          return FALSE;
-        }
-      }
-  return TRUE;
+  hsize_t bytes = 0;
+  walk->hole = MAX (frame_of (walk->frames, at), walk->first);
+  return H5Dget_chunk_storage_size (walk->frames->id, corner_of (walk->frames, at), &bytes) >= 0 && bytes > 0;
 }
 
+/* HDF5 fills chunks that were never written with zeros; counts must not be invented. */
+static gboolean
+all_written (SbH5Frames *frames, gint64 first, gint64 n, gint64 *hole)
+{
+  Walk walk = { .each = written_each, .frames = frames, .first = first, .n = n };
+  gboolean good = frames->chunk[0] == 0 || walk_chunks (&walk);
+  *hole = walk.hole;
+  return good;
+}
+
+/* n frames of one row of frames. */
 static gboolean
 read_slab (SbH5Frames *frames, gint64 first, gint64 n, gpointer out)
 {
-  hsize_t start[3] = { (hsize_t)first, 0, 0 };
-  hsize_t count[3] = { (hsize_t)n, (hsize_t)frames->rows, (hsize_t)frames->cols };
-  int skip = 3 - frames->rank;
+  hsize_t start[4] = { (hsize_t)(first / frames->lead[1]), (hsize_t)(first % frames->lead[1]), 0, 0 };
+  hsize_t count[4] = { 1, (hsize_t)n, (hsize_t)frames->rows, (hsize_t)frames->cols };
+  int skip = 4 - frames->rank;
   hid_t space = H5Dget_space (frames->id), memory = H5Screate_simple (frames->rank, count + skip, NULL);
   gboolean good = space >= 0 && memory >= 0
                   && H5Sselect_hyperslab (space, H5S_SELECT_SET, start + skip, NULL, count + skip, NULL) >= 0
@@ -183,6 +245,18 @@ read_slab (SbH5Frames *frames, gint64 first, gint64 n, gpointer out)
   if (memory >= 0)
     H5Sclose (memory);
   return good;
+}
+
+static gboolean
+read_slabs (SbH5Frames *frames, gint64 first, gint64 n, guint8 *out)
+{
+  gsize bytes = (gsize)(frames->rows * frames->cols) * dtype_size (frames->dtype);
+  for (gint64 run; n > 0; first += run, n -= run, out += (gsize)run * bytes) {
+    run = MIN (n, frames->lead[1] - first % frames->lead[1]);
+    if (!read_slab (frames, first, run, out))
+      return FALSE;
+  }
+  return TRUE;
 }
 
 static gboolean
@@ -196,7 +270,7 @@ read_library (SbH5Frames *frames, gint64 first, gint64 n, gint64 first_name, gpo
     ;
   else if (!all_written (frames, first, n, &hole))
     missing_frame (frames, hole, first_name, error);
-  else if (!read_slab (frames, first, n, out))
+  else if (!read_slabs (frames, first, n, out))
     sb_fail (error, SB_ERROR_IO,
              "%s: frames %" G_GINT64_FORMAT " to %" G_GINT64_FORMAT " cannot be read: copy the file again.",
              frames->path, first_name + first, first_name + first + n - 1);

@@ -87,8 +87,7 @@ superblock_end (const guint8 *block, gsize size)
   gsize base = version == 0 ? 24 : version == 1 ? 28 : 12;
   if (version > 3 || width < 2 || width > 8 || base + 3 * width > size)
     return 0;
-  guint64 start = little (block + base, width), end = little (block + base + 2 * width, width);
-  return end > G_MAXUINT64 - start ? 0 : start + end;
+  return little (block + base + 2 * width, width); /* from the first byte of the file, whatever stands before */
 }
 
 gboolean
@@ -294,21 +293,57 @@ h5io_attribute_text (hid_t at, const char *path, const char *name)
   return text;
 }
 
-guint32 *
-h5io_map (hid_t at, const char *path, gint64 rows, gint64 cols)
+/* A whole rows x cols dataset of a class of numbers, as a type of 4 bytes. */
+static gpointer
+read_map (hid_t at, const char *path, gint64 rows, gint64 cols, H5T_class_t wanted, hid_t as)
 {
   hid_t set = open_inside (at, path);
   if (set < 0)
     return NULL;
   hid_t space = H5Dget_space (set), type = H5Dget_type (set);
   hsize_t shape[2] = { 0, 0 };
-  guint32 *map = NULL;
-  if (type >= 0 && H5Tget_class (type) == H5T_INTEGER && space >= 0 && H5Sget_simple_extent_ndims (space) == 2
+  gpointer map = NULL;
+  if (type >= 0 && H5Tget_class (type) == wanted && space >= 0 && H5Sget_simple_extent_ndims (space) == 2
       && H5Sget_simple_extent_dims (space, shape, NULL) == 2 && shape[0] == (hsize_t)rows
       && shape[1] == (hsize_t)cols)
-    map = g_try_malloc_n ((gsize)rows * (gsize)cols, sizeof *map);
-  if (map != NULL && H5Dread (set, H5T_NATIVE_UINT32, H5S_ALL, H5S_ALL, H5P_DEFAULT, map) < 0)
+    map = g_try_malloc_n ((gsize)rows * (gsize)cols, 4);
+  if (map != NULL && H5Dread (set, as, H5S_ALL, H5S_ALL, H5P_DEFAULT, map) < 0)
     g_clear_pointer (&map, g_free);
   close_all (space, type, set);
   return map;
+}
+
+guint32 *
+h5io_map (hid_t at, const char *path, gint64 rows, gint64 cols)
+{
+  return read_map (at, path, rows, cols, H5T_INTEGER, H5T_NATIVE_UINT32);
+}
+
+float *
+h5io_floats (hid_t at, const char *path, gint64 rows, gint64 cols)
+{
+  return read_map (at, path, rows, cols, H5T_FLOAT, H5T_NATIVE_FLOAT);
+}
+
+gsize
+h5io_numbers (hid_t at, const char *path, gsize n, double *values)
+{
+  hid_t set = open_inside (at, path);
+  if (set < 0)
+    return 0;
+  hid_t space = H5Dget_space (set), type = H5Dget_type (set);
+  hsize_t length = 0, start = 0;
+  gsize got = 0;
+  if (space >= 0 && is_number (type) && H5Sget_simple_extent_ndims (space) == 1
+      && H5Sget_simple_extent_dims (space, &length, NULL) == 1 && length > 0) {
+    hsize_t count = MIN (length, (hsize_t)n);
+    hid_t memory = H5Screate_simple (1, &count, NULL);
+    if (memory >= 0 && H5Sselect_hyperslab (space, H5S_SELECT_SET, &start, NULL, &count, NULL) >= 0
+        && H5Dread (set, H5T_NATIVE_DOUBLE, memory, space, H5P_DEFAULT, values) >= 0)
+      got = (gsize)count;
+    if (memory >= 0)
+      H5Sclose (memory);
+  }
+  close_all (space, type, set);
+  return got;
 }

@@ -39,9 +39,18 @@ gboolean h5io_attribute_numbers (hid_t at, const char *path, const char *name, g
 /* A text (fixed or variable length, scalar or (1,)); NULL: absent. */
 char *h5io_text (hid_t at, const char *path);
 char *h5io_attribute_text (hid_t at, const char *path, const char *name);
+/* A list of texts, or one; NULL: absent, no text, or too many of them. */
+char **h5io_texts (hid_t at, const char *path);
+char **h5io_attribute_texts (hid_t at, const char *path, const char *name);
+/* One text of an attribute, up to 16 MiB of it. */
+char *h5io_long_text (hid_t at, const char *path, const char *name);
 /* A whole rows x cols dataset of integers as guint32, newly allocated; NULL: absent, of another shape, or no
  * memory. */
 guint32 *h5io_map (hid_t at, const char *path, gint64 rows, gint64 cols);
+/* The same of floats. */
+float *h5io_floats (hid_t at, const char *path, gint64 rows, gint64 cols);
+/* The first n numbers of a dataset of one axis; how many there were. */
+gsize h5io_numbers (hid_t at, const char *path, gsize n, double *values);
 
 /* One link of a group. */
 typedef struct SbLink {

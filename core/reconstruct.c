@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "core/order.h"
+#include "core/passes.h"
 #include "kernels/cpu/fft.h"
 
 enum { SB_UPSAMPLING_MAX = 64 };
@@ -112,9 +113,11 @@ fine_grid_sums (SbSpectrum *spectrum, const SbFineGrid *grid, const SbCoordinate
                 gint64 k_stride, SbProgress *progress, GError **error)
 {
   enum { BLOCKS = 32, LEAST = 1024 };
-  gint64 n = grid->fine.n, block = MAX ((n + BLOCKS - 1) / BLOCKS, LEAST);
-  SbkView view = { .q_first = 0, .q_count = 0, .q_stride = 1, .q_phase = 0, .k_first = k_first, .k_stride = k_stride };
   const SbEngine *engine = spectrum->engine;
+  gint64 n = grid->fine.n;
+  double blocks = CLAMP ((double)n * (double)spectrum->n_pixels / engine->backend->pairs_at_once, 1, BLOCKS);
+  gint64 block = passes_sums_at_once (spectrum, n, MAX ((gint64)ceil ((double)n / blocks), LEAST));
+  SbkView view = { .q_first = 0, .q_count = 0, .q_stride = 1, .q_phase = 0, .k_first = k_first, .k_stride = k_stride };
   SbkModel model;
 
   g_autofree double *sums = sb_alloc ((gsize)n, sizeof (double) * (gsize)sbk_sum_width (kind),
@@ -124,30 +127,42 @@ fine_grid_sums (SbSpectrum *spectrum, const SbFineGrid *grid, const SbCoordinate
   optics_model (&spectrum->optics, &spectrum->frame, at, &model);
   for (gint64 first = 0; first < n; first += block) {
     SbkFine part = grid->fine;
-    SbkError failure = { "" };
     part.n = MIN (block, n - first);
     part.vx += first;
     part.vy += first;
     part.source += first;
     part.conj += first;
-    SbkStatus status = engine->backend->sums (spectrum->g, &view, engine->precise, &model, &part, kind,
-                                              sums + first * sbk_sum_width (kind), progress_cancel_flag (progress),
-                                              &failure);
-    if (!spectrum_fail (status, &failure, error)
+    part.stamp = part.n == n ? part.stamp : 0;
+    if (!passes_sums (spectrum, &view, engine->precise, &model, &part, kind, sums + first * sbk_sum_width (kind), progress,
+                      error)
         || !progress_step (progress, (double)(first + part.n) / (double)n, error))
       return NULL;
   }
   return g_steal_pointer (&sums);
 }
 
-/* phi(r) = sum_q Phi(q) exp (2 pi i q.r) of a Phi with phi(-q) = conj phi(q), held at one of each pair. */
+/* By the backend, where it can: TRUE or FALSE; -1 where it cannot. */
+static int
+device_image (const SbFineGrid *grid, const double complex *phi, double *image, float *rounded, GError **error)
+{
+  SbkPlaces places = { grid->rows, grid->cols, grid->fine.n, grid->position, grid->stamp };
+  SbkError kernel = { "" };
+  if (grid->engine == NULL || grid->engine->backend->image == NULL)
+    return -1;
+  return spectrum_fail (grid->engine->backend->image (grid->engine->context, &places, (const double *)phi, image, rounded,
+                                                      &kernel), &kernel, error);
+}
+
 double *
 fine_grid_image (const SbFineGrid *grid, const double complex *phi, GError **error)
 {
   gint64 n_rows = grid->rows, n_cols = grid->cols, width = n_cols / 2 + 1;
+  g_autofree double *image = sb_alloc ((gsize)(n_rows * n_cols), sizeof *image, "The image", error);
+  int done = image != NULL ? device_image (grid, phi, image, NULL, error) : FALSE;
+  if (done >= 0)
+    return done ? g_steal_pointer (&image) : NULL;
   g_autofree double complex *half = sb_alloc ((gsize)(n_rows * width), sizeof *half, "The image's frequencies", error);
-  g_autofree double *image = half != NULL ? sb_alloc ((gsize)(n_rows * n_cols), sizeof *image, "The image", error) : NULL;
-  if (image == NULL)
+  if (half == NULL)
     return NULL;
   memset (half, 0, (gsize)(n_rows * width) * sizeof *half);
   for (gint64 f = 0; f < grid->fine.n; f++) {
@@ -156,16 +171,25 @@ fine_grid_image (const SbFineGrid *grid, const double complex *phi, GError **err
     if (col == 0) /* the one column that holds both of a pair */
       half[(n_rows - row) % n_rows * width] = conj (phi[f]);
   }
-  if (grid->engine != NULL && grid->engine->backend->image != NULL) {
-    SbkError kernel = { "" };
-    SbkStatus status = grid->engine->backend->image (grid->engine->context, n_rows, n_cols, (double *)half, image, &kernel);
-    return spectrum_fail (status, &kernel, error) ? g_steal_pointer (&image) : NULL;
-  }
   if (sbk_fft_c2r_2d (n_rows, n_cols, (double *)half, image) != 0) {
     sb_fail (error, SB_ERROR_MEMORY, "The transform to the image did not fit into memory; give a smaller upsampling.");
     return NULL;
   }
   return g_steal_pointer (&image);
+}
+
+float *
+fine_grid_image_single (const SbFineGrid *grid, const double complex *phi, GError **error)
+{
+  gint64 n = grid->rows * grid->cols;
+  g_autofree float *image = sb_alloc ((gsize)n, sizeof *image, "The image", error);
+  int done = image != NULL ? device_image (grid, phi, NULL, image, error) : FALSE;
+  if (done >= 0)
+    return done ? g_steal_pointer (&image) : NULL;
+  g_autofree double *wide = fine_grid_image (grid, phi, error);
+  for (gint64 i = 0; wide != NULL && i < n; i++)
+    image[i] = (float)wide[i];
+  return wide != NULL ? g_steal_pointer (&image) : NULL;
 }
 
 gboolean
@@ -204,19 +228,28 @@ grid_solve (SbSpectrum *spectrum, const SbFineGrid *grid, const SbCoordinates *a
   return method->solve (grid, sums, spectrum_noise (spectrum), options->regularisation, *phi, *absorption, error);
 }
 
+/* The grid and Phi on it. */
+static gboolean
+solve (SbSpectrum *spectrum, const SbCoordinates *at, const SbReconstructionOptions *options, SbProgress *progress,
+       SbFineGrid **grid, double complex **phi, double complex **amplitude, GError **error)
+{
+  gint64 factor[2];
+  if (!reconstruction_check (options, error))
+    return FALSE;
+  upsampling_factors (&spectrum->optics, options->upsampling, factor);
+  return (*grid = fine_grid_new (spectrum, factor, error)) != NULL
+         && grid_solve (spectrum, *grid, at, options, progress, phi, amplitude, error);
+}
+
 gboolean
 reconstruct_double (SbSpectrum *spectrum, const SbCoordinates *at, const SbReconstructionOptions *options,
                     SbProgress *progress, SbFineGrid **grid, double **phase, double **absorption, GError **error)
 {
   g_autofree double complex *phi = NULL, *amplitude = NULL;
-  gint64 factor[2];
+  g_autoptr (SbFineGrid) fine = NULL;
   *phase = *absorption = NULL;
   *grid = NULL;
-  if (!reconstruction_check (options, error))
-    return FALSE;
-  upsampling_factors (&spectrum->optics, options->upsampling, factor);
-  g_autoptr (SbFineGrid) fine = fine_grid_new (spectrum, factor, error);
-  if (fine == NULL || !grid_solve (spectrum, fine, at, options, progress, &phi, &amplitude, error))
+  if (!solve (spectrum, at, options, progress, &fine, &phi, &amplitude, error))
     return FALSE;
   g_autofree double *image = fine_grid_image (fine, phi, error);
   if (image == NULL || (amplitude != NULL && (*absorption = fine_grid_image (fine, amplitude, error)) == NULL))
@@ -226,22 +259,13 @@ reconstruct_double (SbSpectrum *spectrum, const SbCoordinates *at, const SbRecon
   return TRUE;
 }
 
-static float *
-rounded (const double *values, gint64 n, GError **error)
-{
-  float *image = sb_alloc ((gsize)n, sizeof *image, "The image", error);
-  for (gint64 i = 0; image != NULL && i < n; i++)
-    image[i] = (float)values[i];
-  return image;
-}
-
 SbImage *
 reconstruct (SbSpectrum *spectrum, const SbCoordinates *at, const SbReconstructionOptions *options, SbProgress *progress,
              GError **error)
 {
+  g_autofree double complex *phi = NULL, *amplitude = NULL;
   g_autoptr (SbFineGrid) grid = NULL;
-  g_autofree double *phase = NULL, *absorption = NULL;
-  if (!reconstruct_double (spectrum, at, options, progress, &grid, &phase, &absorption, error))
+  if (!solve (spectrum, at, options, progress, &grid, &phi, &amplitude, error))
     return NULL;
   g_autoptr (SbImage) image = g_new0 (SbImage, 1);
   image->rows = grid->rows;
@@ -251,10 +275,8 @@ reconstruct (SbSpectrum *spectrum, const SbCoordinates *at, const SbReconstructi
     image->factor[axis] = grid->factor[axis];
     image->step[axis] = spectrum->optics.step[axis] / (double)grid->factor[axis];
   }
-  image->phase = rounded (phase, grid->rows * grid->cols, error);
-  if (image->phase == NULL)
-    return NULL;
-  if (absorption != NULL && (image->absorption = rounded (absorption, grid->rows * grid->cols, error)) == NULL)
+  if ((image->phase = fine_grid_image_single (grid, phi, error)) == NULL
+      || (amplitude != NULL && (image->absorption = fine_grid_image_single (grid, amplitude, error)) == NULL))
     return NULL;
   return g_steal_pointer (&image);
 }

@@ -26,8 +26,13 @@ typedef struct SbFineGrid {
   double ring;           /* spacing of the measured frequencies, units of k_max: the least width of a ring */
   double aperture;       /* sum of A^2 over the bright-field pixels: <w,gamma> at its largest */
   gint64 absent;         /* fine frequencies left out because their measured frequency is not stored */
+  SbFrame frame;         /* that fine.vx, vy were made for */
+  guint64 stamp;         /* of position: never changes */
+  struct SbFineRings *kept; /* of fine_grid_rings */
+  int refs;              /* more than one owner */
 } SbFineGrid;
-SbFineGrid *fine_grid_new (const SbSpectrum *spectrum, const gint64 factor[2], GError **error);
+/* A grid that is owned, or shared with the spectrum: it is not to be changed. */
+SbFineGrid *fine_grid_new (SbSpectrum *spectrum, const gint64 factor[2], GError **error);
 void fine_grid_free (SbFineGrid *grid);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (SbFineGrid, fine_grid_free)
 
@@ -73,8 +78,9 @@ void upsampling_factors (const SbOptics *optics, gint64 asked, gint64 factor[2])
 /* The kernel's sums at every fine frequency [fine.n * sbk_sum_width (kind)], over pixels k_first, k_first + k_stride ... */
 double *fine_grid_sums (SbSpectrum *spectrum, const SbFineGrid *grid, const SbCoordinates *at, SbkSumKind kind,
                         gint64 k_first, gint64 k_stride, SbProgress *progress, GError **error);
-/* phi(r) [rows * cols] of a Phi held at one of each +-q pair. */
+/* phi(r) [rows * cols] of a Phi held at one of each +-q pair; the same rounded to float32. */
 double *fine_grid_image (const SbFineGrid *grid, const double complex *phi, GError **error);
+float *fine_grid_image_single (const SbFineGrid *grid, const double complex *phi, GError **error);
 /* Method, regularisation and upsampling are what reconstruct takes: for checking before hours of work. */
 gboolean reconstruction_check (const SbReconstructionOptions *options, GError **error);
 /* The image before it is rounded to float32, [grid->rows * grid->cols]; absorption NULL unless the method gives it. */

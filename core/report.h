@@ -15,6 +15,8 @@ json_t *report_strings (const GPtrArray *strings);      /* NULL: [] */
 /* optics: NAN where not known; columns and spectrum NULL before they are there. */
 json_t *report_acquisition (const SbAcquisition *acquisition, const SbOptics *optics, const SbColumns *columns,
                             const SbSpectrum *spectrum);
+/* {"path", "size", "mtime", "frames"} of where the numbers come from. */
+json_t *report_source (const SbAcquisition *acquisition);
 /* frame: the one that was used (the fit may have taken the twin's). */
 json_t *report_calibration (const SbCalibration *calibration, const SbFrame *frame);
 json_t *report_disk (const SbDisk *disk); /* all that is known without a semi-angle */

@@ -15,6 +15,8 @@ make_spectrum (SbWork *work, double sampling, SbProgress *progress, GError **err
   SbCalibration calibration = *work->calibration;
   calibration.sampling = sampling;
   calibration.frame = work->spectrum->frame;
+  if (work->engine->memory > 0) /* no room for two */
+    g_clear_pointer (&work->spectrum, spectrum_free);
   SbSpectrum *spectrum = spectrum_new (work->engine, work->columns, &work->optics, &calibration, &work->spectrum_options,
                                        progress, error);
   if (spectrum == NULL)

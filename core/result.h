@@ -80,6 +80,11 @@ gboolean result_save (const SbResult *result, const char *path, const char *kind
  * them is left. */
 gboolean result_save_all (SbResult *result, const SbOutputOptions *output, const char *source,
                           GError **error);
+/* The same with the writers of a NULL-terminated list and a prefix that is known. */
+gboolean result_save_at (SbResult *result, const SbWriter *const *writers, const char *prefix, gboolean force,
+                         GError **error);
+/* What files of an acquisition are called by: "/data/columns_master.h5" -> "columns"; NULL: "sideband". */
+char *source_base (const char *source);
 /* Opens a _result.h5 (arrays and info) or a _fit.json (info only). */
 SbResult *result_open (const char *path, GError **error);
 

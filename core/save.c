@@ -191,8 +191,9 @@ save_items (const SbResult *result, GPtrArray *items, gboolean force, GError **e
     return FALSE;
   for (guint i = 0; good && i < items->len; i++)
     good = write_partial (result, g_ptr_array_index (items, i), error);
-  for (guint i = 0; good && i < items->len; i++)
-    good = put_in_place (g_ptr_array_index (items, i), error);
+  /* The first one last: it is the sealed file, and where it stands complete all others do. */
+  for (guint i = items->len; good && i > 0; i--)
+    good = put_in_place (g_ptr_array_index (items, i - 1), error);
   for (guint i = 0; i < items->len; i++) {
     const Item *item = g_ptr_array_index (items, i);
     if (!good)
@@ -243,9 +244,8 @@ result_save (const SbResult *result, const char *path, const char *kind, gboolea
   return save_items (result, items, force, error);
 }
 
-/* "/data/columns_master.h5" -> "columns" */
-static char *
-base_name (const char *source)
+char *
+source_base (const char *source)
 {
   g_autofree char *name = source != NULL ? g_path_get_basename (source) : g_strdup ("");
   char *dot = strrchr (name, '.');
@@ -263,7 +263,7 @@ output_prefix (const SbOutputOptions *options, const char *source, char **made, 
 {
   const char *output =
       options != NULL && options->output != NULL && options->output[0] != '\0' ? options->output : ".";
-  g_autofree char *base = base_name (source);
+  g_autofree char *base = source_base (source);
   if (!folder_exists (output)) {
     if (!g_str_has_suffix (output, G_DIR_SEPARATOR_S)) {
       g_autofree char *prefix = g_canonicalize_filename (output, NULL);
@@ -294,32 +294,37 @@ list_files (SbResult *result, const GPtrArray *items)
 }
 
 gboolean
+result_save_at (SbResult *result, const SbWriter *const *writers, const char *prefix, gboolean force, GError **error)
+{
+  g_autoptr (GPtrArray) items = g_ptr_array_new_with_free_func (item_free);
+  for (guint i = 0; writers[i] != NULL; i++) {
+    if (!writers[i]->applies (result))
+      continue;
+    g_autofree char *target = g_strconcat (prefix, writers[i]->suffix, NULL);
+    g_ptr_array_add (items, item_new (writers[i], target));
+  }
+  if (items->len == 0) /* a command that wrote its own files */
+    return TRUE;
+  json_t *before = json_incref (json_object_get (result->info, "files"));
+  list_files (result, items);
+  gboolean saved = save_items (result, items, force, error);
+  if (!saved && before != NULL)
+    json_object_set (result->info, "files", before);
+  else if (!saved)
+    json_object_del (result->info, "files");
+  json_decref (before);
+  return saved;
+}
+
+gboolean
 result_save_all (SbResult *result, const SbOutputOptions *output, const char *source, GError **error)
 {
   g_autofree char *made = NULL;
   g_autofree char *prefix = output_prefix (output, source, &made, error);
   if (prefix == NULL)
     return FALSE;
-  g_autoptr (GPtrArray) items = g_ptr_array_new_with_free_func (item_free);
-  for (guint i = 0; writer_registry[i] != NULL; i++) {
-    if (!writer_registry[i]->applies (result))
-      continue;
-    g_autofree char *target = g_strconcat (prefix, writer_registry[i]->suffix, NULL);
-    g_ptr_array_add (items, item_new (writer_registry[i], target));
-  }
-  if (items->len == 0) /* a command that wrote its own files */
-    return TRUE;
-  json_t *before = json_incref (json_object_get (result->info, "files"));
-  list_files (result, items);
-  gboolean saved = save_items (result, items, output != NULL && output->force, error);
-  if (!saved) {
-    if (before != NULL)
-      json_object_set (result->info, "files", before);
-    else
-      json_object_del (result->info, "files");
-    if (made != NULL)
-      rmdir (made);
-  }
-  json_decref (before);
+  gboolean saved = result_save_at (result, writer_registry, prefix, output != NULL && output->force, error);
+  if (!saved && made != NULL)
+    rmdir (made);
   return saved;
 }

@@ -4,7 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/bright_field.h"
 #include "core/error.h"
+#include "core/parts.h"
+#include "core/passes.h"
+#include "core/share.h"
+#include "core/reconstruct.h"
 
 #define MIN_BAND 16        /* frequencies */
 #define SMALLEST_PREFIX 32 /* frequencies that the coarsest search sees, a full disk of |q| */
@@ -30,73 +35,6 @@ spectrum_fail (SbkStatus status, const SbkError *kernel, GError **error)
   default:
     return sb_fail (error, SB_ERROR_BACKEND, "%s", kernel->message);
   }
-}
-
-/* ---- pixels ---- */
-
-typedef struct {
-  gint64 n, n_rows;
-  gint64 *column;    /* place in columns->counts */
-  gint64 *row_start;
-  double *row_x, *pixel_y;
-} BrightField;
-
-static void
-bright_field_clear (BrightField *b)
-{
-  g_free (b->column);
-  g_free (b->row_start);
-  g_free (b->row_x);
-  g_free (b->pixel_y);
-}
-
-static int
-compare_pixel (const void *a, const void *b)
-{
-  gint32 x = *(const gint32 *)a, y = *(const gint32 *)b;
-  return (x > y) - (x < y);
-}
-
-/* Decided once, in float64 and detector pixels, before any rotation. */
-static gboolean
-bright_field_find (BrightField *b, const SbColumns *columns, double semiangle, const SbCalibration *calibration,
-                   GError **error)
-{
-  const SbPattern *p = &columns->pattern;
-  double unit = calibration->sampling / semiangle, limit = semiangle * (1 + 1e-9);
-  memset (b, 0, sizeof *b);
-  b->column = sb_alloc ((gsize)columns->n_pixels, sizeof *b->column, "The bright-field pixels", error);
-  b->pixel_y = sb_alloc ((gsize)columns->n_pixels, sizeof *b->pixel_y, "The bright-field pixels", error);
-  b->row_start = g_new0 (gint64, p->rows + 1);
-  b->row_x = g_new0 (double, p->rows);
-  if (b->column == NULL || b->pixel_y == NULL)
-    return FALSE;
-  for (gint64 r = 0; r < p->rows; r++) {
-    gint64 before = b->n;
-    for (gint64 c = 0; c < p->cols; c++) {
-      double distance = hypot ((double)r - calibration->centre[0], (double)c - calibration->centre[1]);
-      gint32 pixel = (gint32)(r * p->cols + c);
-      if (distance * calibration->sampling > limit || p->bad[pixel])
-        continue;
-      const gint32 *found = bsearch (&pixel, columns->pixel, (gsize)columns->n_pixels, sizeof pixel, compare_pixel);
-      if (found == NULL)
-        return sb_fail (error, SB_ERROR_DATA,
-                        "The bright field (centre %.1f,%.1f, radius %.1f pixels) leaves the pixels that were kept while the "
-                        "frames came in; give centre and sampling before the first frame.",
-                        calibration->centre[0], calibration->centre[1], semiangle / calibration->sampling);
-      b->column[b->n] = found - columns->pixel;
-      b->pixel_y[b->n++] = ((double)c - calibration->centre[1]) * unit;
-    }
-    if (b->n == before)
-      continue;
-    b->row_x[b->n_rows] = ((double)r - calibration->centre[0]) * unit;
-    b->row_start[++b->n_rows] = b->n;
-  }
-  if (b->n == 0)
-    return sb_fail (error, SB_ERROR_DATA, "No detector pixel lies in the bright field (centre %.1f,%.1f, sampling %.4g "
-                    "mrad/pixel, semi-angle %.4g mrad); check centre and sampling.", calibration->centre[0],
-                    calibration->centre[1], calibration->sampling, semiangle);
-  return TRUE;
 }
 
 /* ---- band ---- */
@@ -215,22 +153,55 @@ kernel_type (SbDtype dtype)
   }
 }
 
-static double
-mean_aperture2 (const BrightField *b, double edge)
+/* Image pixels a scan point that the aperture resolves; see upsampling_factors. */
+static gint64
+finest (const SbOptics *optics)
 {
-  double sum = 0;
-  for (gint64 r = 0; r < b->n_rows; r++)
-    for (gint64 k = b->row_start[r]; k < b->row_start[r + 1]; k++) {
-      double r2 = b->row_x[r] * b->row_x[r] + b->pixel_y[k] * b->pixel_y[k];
-      double a = CLAMP ((1 - r2) / (2 * edge) + 0.5, 0.0, 1.0);
-      sum += a * a;
-    }
-  return sum / (double)b->n;
+  double step = MAX (optics->step[0], optics->step[1]);
+  return MAX ((gint64)ceil (step * 4 * optics_k_max (optics) - 1e-12), 1);
 }
 
 static gboolean
-transform (SbSpectrum *s, const SbColumns *columns, const BrightField *b, const SbSpectrumOptions *options,
-           SbProgress *progress, GError **error)
+make_plan (SbSpectrum *s, const SbColumns *columns, const SbBrightField *b, GError **error)
+{
+  guint64 column = (guint64)columns->positions * dtype_size (columns->dtype);
+  SbPlanned what = { .positions = columns->positions, .n_pixels = b->n, .n_q = s->n_q, .upsampling = finest (&s->optics),
+                     .columns = column * (guint64)columns->held, .column = column, .in_file = columns->scratch != NULL };
+  for (gint64 r = 0; r < b->n_rows; r++)
+    what.widest = MAX (what.widest, b->row_start[r + 1] - b->row_start[r]);
+  if (!plan_spectrum (s->engine, &what, &s->plan, error))
+    return FALSE;
+  if (!share_plan (s, error))
+    return FALSE;
+  /* Where the counts lie is no part of what they are. */
+  return !s->plan.in_file || columns_to_file ((SbColumns *)columns, plan_slack (s->engine), error);
+}
+
+/* G at once, or what its parts are made from: that takes b's arrays over. */
+static gboolean
+make_g (SbSpectrum *s, const SbColumns *columns, SbBrightField *b, const SbSpectrumOptions *options, SbProgress *progress,
+        GError **error)
+{
+  SbPartsSource source = {
+    .pixels = { b->n, b->n_rows, b->row_start, b->row_x, b->pixel_y, s->edge_width },
+    .band = { s->scan_rows, s->scan_cols, s->n_q, s->index },
+    .counts = { kernel_type (columns->dtype), columns->counts, b->column, s->mean_a2 / s->mean_counts, options->edge,
+                columns_looked, columns },
+  };
+  if (s->plan.in_parts) {
+    s->parts = parts_new (s->engine, &source, s->plan.room);
+    memset (b, 0, sizeof *b);
+    return TRUE;
+  }
+  SbkError kernel = { "" };
+  SbkStatus status = s->engine->backend->spectrum_from_counts (s->engine->context, &s->g, &source.pixels, &source.band,
+                                                               &source.counts, progress_cancel_flag (progress), &kernel);
+  return spectrum_fail (status, &kernel, error);
+}
+
+static gboolean
+transform (SbSpectrum *s, const SbColumns *columns, SbBrightField *b, const SbSpectrumOptions *options, SbProgress *progress,
+           GError **error)
 {
   double sum = 0;
   for (gint64 k = 0; k < b->n; k++)
@@ -239,17 +210,11 @@ transform (SbSpectrum *s, const SbColumns *columns, const BrightField *b, const 
   if (!(s->mean_counts > 0))
     return sb_fail (error, SB_ERROR_DATA, "The bright field holds no counts (mean %g); check centre and sampling.",
                     s->mean_counts);
-  s->mean_a2 = mean_aperture2 (b, s->edge_width);
+  s->mean_a2 = bright_field_power (b, s->edge_width);
   if (2 * options->edge > MIN (s->scan_rows, s->scan_cols))
     return sb_fail (error, SB_ERROR_ARGUMENT, "edge = %" G_GINT64_FORMAT " is more than half of the scan (%" G_GINT64_FORMAT
                     " x %" G_GINT64_FORMAT "); give a smaller edge.", options->edge, s->scan_rows, s->scan_cols);
-  SbkPixels pixels = { b->n, b->n_rows, b->row_start, b->row_x, b->pixel_y, s->edge_width };
-  SbkBand band = { s->scan_rows, s->scan_cols, s->n_q, s->index };
-  SbkCounts counts = { kernel_type (columns->dtype), columns->counts, b->column, s->mean_a2 / s->mean_counts, options->edge };
-  SbkError kernel = { "" };
-  return spectrum_fail (s->engine->backend->spectrum_from_counts (s->engine->context, &s->g, &pixels, &band, &counts,
-                                                                  progress_cancel_flag (progress), &kernel),
-                        &kernel, error);
+  return share_pixels (s, columns, b, error) && make_plan (s, columns, b, error) && make_g (s, columns, b, options, progress, error);
 }
 
 static gboolean
@@ -268,7 +233,7 @@ SbSpectrum *
 spectrum_new (SbEngine *engine, const SbColumns *columns, const SbOptics *optics, const SbCalibration *calibration,
               const SbSpectrumOptions *options, SbProgress *progress, GError **error)
 {
-  BrightField bright = { 0 };
+  SbBrightField bright = { 0 };
   SbSpectrum *s = g_new0 (SbSpectrum, 1);
   s->engine = engine;
   s->optics = *optics;
@@ -281,12 +246,11 @@ spectrum_new (SbEngine *engine, const SbColumns *columns, const SbOptics *optics
   take_frequencies (s, list);
   g_array_unref (list);
   gboolean ok = check_band (s, error) && bright_field_find (&bright, columns, optics->semiangle, calibration, error);
-  s->n_pixels = bright.n;
+  s->n_pixels = s->own_pixels = bright.n;
   ok = ok && transform (s, columns, &bright, options, progress, error) && spectrum_set_frame (s, &calibration->frame, error);
   bright_field_clear (&bright);
-  SbkError kernel = { "" };
   SbkView all = { 0, s->n_band, 1, 0, 0, 1 };
-  ok = ok && spectrum_fail (engine->backend->power (s->g, &all, &s->power, &kernel), &kernel, error);
+  ok = ok && passes_power (s, &all, &s->power, progress, error);
   if (ok && !(s->power > 0))
     ok = sb_fail (error, SB_ERROR_DATA, "The bright field does not vary over the scan (%" G_GINT64_FORMAT " x %" G_GINT64_FORMAT
                   " points): there is nothing to fit; check scan_shape and that the beam scanned a specimen.", s->scan_rows,
@@ -304,6 +268,8 @@ spectrum_free (SbSpectrum *spectrum)
     return;
   if (spectrum->g != NULL && engine_check (spectrum->engine, NULL))
     spectrum->engine->backend->spectrum_free (spectrum->g);
+  parts_free (spectrum->parts);
+  fine_grid_free (spectrum->fine);
   g_free (spectrum->index);
   g_free (spectrum->q);
   g_free (spectrum->slot);
@@ -322,6 +288,8 @@ spectrum_set_frame (SbSpectrum *s, const SbFrame *frame, GError **error)
     vy[i] = v[1];
   }
   s->frame = *frame;
+  if (s->parts != NULL)
+    return parts_set_q (s->parts, vx, vy, error);
   return spectrum_fail (s->engine->backend->spectrum_set_q (s->g, vx, vy, &kernel), &kernel, error);
 }
 
@@ -331,6 +299,8 @@ spectrum_set_scale (SbSpectrum *s, double scale, GError **error)
   SbkError kernel = { "" };
   s->edge_width *= scale / (s->scale > 0 ? s->scale : 1);
   s->scale = scale;
+  if (s->parts != NULL)
+    return parts_set_scale (s->parts, scale, error);
   return spectrum_fail (s->engine->backend->spectrum_set_scale (s->g, scale, &kernel), &kernel, error);
 }
 

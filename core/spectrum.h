@@ -8,6 +8,7 @@
 #include "core/columns.h"
 #include "core/engine.h"
 #include "core/optics.h"
+#include "core/plan.h"
 
 typedef struct SbSpectrumOptions {
   double band[2];  /* |q| limits in units of k_max, [low, high]; NAN: 0, 2 */
@@ -19,12 +20,16 @@ extern const SbParamGroup spectrum_params; /* band, edge */
  * prefix), then what only upsampled reconstructions read (Nyquist rows, outside the user's band). */
 typedef struct SbSpectrum {
   SbEngine *engine;      /* borrowed */
-  SbkSpectrum *g;
+  SbkSpectrum *g;        /* NULL: in parts */
+  gboolean somewhere_in_parts; /* here, or on another rank */
+  struct SbParts *parts; /* makes G part by part where it does not fit; NULL: G is resident. Passes go through core/passes.h */
+  SbPlan plan;           /* where G and the columns are; without columns all zero */
   SbOptics optics;
   SbFrame frame;
   double k_max;          /* 1/angstrom */
   gint64 scan_rows, scan_cols;
   gint64 n_pixels, n_band, n_q;
+  gint64 own_first, own_row, own_pixels; /* of them (own_row: of their detector rows), that are held here; the others by other ranks */
   gint64 *index;         /* [n_q] row * scan_cols + col */
   double *q;             /* [n_q][2] scan frame, units of k_max */
   gint64 *slot;          /* [scan_rows * scan_cols] place in index, -1: not stored (ask spectrum_find) */
@@ -34,6 +39,7 @@ typedef struct SbSpectrum {
   double edge_width;     /* of the aperture, units of k_max */
   gint64 saturated;      /* bright-field pixels that saturate */
   double scale;          /* of the detector sampling, over that G was made with; 0 stands for 1 */
+  struct SbFineGrid *fine; /* of the last reconstruction; NULL: none yet */
   gboolean dealiased;    /* agreements over the whole band are dealiased (see core/alias_agreement.h) */
 } SbSpectrum;
 

@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "core/error.h"
+#include "core/notes.h"
 #include "core/report.h"
+#include "core/share.h"
 
 void
 command_set (SbCommand *command, const char *key, json_t *value)
@@ -67,6 +69,8 @@ command_end (SbCommand *command, gboolean done)
   if (done) {
     const SbCalibration *calibration = work->calibration;
     json_t *acquisition = report_acquisition (work->acquisition, &command->setup.optics, work->columns, work->spectrum);
+    if (work->columns != NULL)
+      notes_of_columns (work->columns, command->setup.warnings);
     json_t *warnings = json_copy (json_object_get (acquisition, "warnings"));
     command_set (command, "acquisition", acquisition);
     for (int from = 0; from < 2; from++) {
@@ -79,6 +83,8 @@ command_end (SbCommand *command, gboolean done)
     command_set (command, "seconds", report_seconds (command));
     command_set (command, "version", json_string (SB_VERSION));
     command_set (command, "backend", json_string (work->engine->backend->name));
+    if (work->engine->reduce != NULL)
+      command_set (command, "ranks", share_report (work->engine, work->columns, work->spectrum));
     progress_step (command->progress, 1, NULL);
   } else {
     result_free (command->result);
@@ -117,7 +123,10 @@ warn_of_share (SbCommand *command)
 static void
 warn_of_sampling (SbCommand *command)
 {
-  double file = command->work->acquisition->header.sampling, used = command->work->calibration->sampling;
+  const SbHeader *header = &command->work->acquisition->header;
+  double file = header->sampling, used = command->work->calibration->sampling;
+  if (isnan (file)) /* files without the energy give 1/angstrom */
+    file = 1e3 * header->reciprocal * optics_wavelength (command->setup.optics.energy);
   if (!isnan (file) && fabs (used - file) > 0.1 * fabs (file))
     setup_warn (&command->setup, "The detector sampling is %.4g mrad/pixel by the disk and the semi-angle, but the "
                 "acquisition says %.4g mrad/pixel.", used, file);
@@ -163,6 +172,8 @@ stage_prepare (SbCommand *command, const SbShares *shares, gboolean fresh, GErro
   if (!spectrum_set_frame (work->spectrum, &work->chosen, error))
     return FALSE;
   command_set (command, "calibration", report_calibration (work->calibration, &work->chosen));
+  if (work->spectrum->plan.given || work->spectrum->plan.in_parts || work->spectrum->plan.in_file)
+    command_set (command, "plan", plan_report (&work->spectrum->plan));
   warn_of_share (command);
   warn_of_sampling (command);
   stage_pattern (command);

@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "core/descan.h"
 #include "core/error.h"
 
 SbWork *
@@ -118,7 +119,7 @@ work_need_columns (SbWork *work, const SbOptics *optics, const SbCalibrationOpti
   gint64 start = g_get_monotonic_time ();
   work_forget_spectrum (work);
   g_clear_pointer (&work->columns, columns_free);
-  work->columns = columns_load (work->engine, work->acquisition, calibration->centre, radius, progress, error);
+  work->columns = descan_load (work->engine, work->acquisition, calibration->centre, radius, progress, error);
   seconds->load += (double)(g_get_monotonic_time () - start) * 1e-6;
   return work->columns != NULL;
 }

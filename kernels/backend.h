@@ -14,7 +14,7 @@ extern "C" {
 #endif
 
 enum {
-  SBK_ABI = 2,
+  SBK_ABI = 3,
   SBK_DEGREE = 6,      /* of chi */
   SBK_N_MONOMIALS = 28,/* 1, x, y, x^2, xy, y^2, ... by degree, then by falling power of x */
   SBK_TILT_X = 28,
@@ -85,24 +85,88 @@ typedef struct SbkCounts {
   const int64_t *column;  /* [n_pixels] */
   double scale;           /* counts are multiplied by it */
   int64_t taper;          /* scan points of the cosine taper at each border; 0: none */
+  void (*taken) (const void *owner); /* or NULL: called, from any thread, when a column was read and may be put away */
+  const void *owner;
 } SbkCounts;
 
 /* A part of G: frequencies [q_first, q_first + q_count), every q_stride-th block of SBK_LANES of them starting with block
- * q_phase; pixels k_first, k_first + k_stride, ... */
+ * q_phase; pixels k_first, k_first + k_stride, ... of the detector rows row_first, row_first + row_stride, ... What is made
+ * once a row costs as much as many pixels: a thin subset is cheaper with fewer rows. */
 enum { SBK_LANES = 16 };
 typedef struct SbkView {
   int64_t q_first, q_count;  /* q_first a multiple of SBK_LANES */
   int64_t q_stride, q_phase; /* 1, 0: all blocks */
   int64_t k_first, k_stride; /* 0, 1: all pixels */
+  int64_t row_first, row_stride; /* 0, 0 (or 1): all rows */
 } SbkView;
+static inline int
+sbk_view_row (const SbkView *view, int64_t row)
+{
+  return view->row_stride <= 1 || row % view->row_stride == view->row_first;
+}
 
-/* Fine frequencies of a reconstruction. The measured value at fine frequency f is G[source[f]], conjugated where conj[f]. */
+/* Frequencies of a view; only its last block can hold fewer than SBK_LANES. */
+static inline int64_t
+sbk_view_blocks (const SbkView *view)
+{
+  int64_t blocks = (view->q_count + SBK_LANES - 1) / SBK_LANES;
+  return blocks <= view->q_phase ? 0 : (blocks - view->q_phase + view->q_stride - 1) / view->q_stride;
+}
+
+static inline int64_t
+sbk_view_count (const SbkView *view)
+{
+  int64_t mine = sbk_view_blocks (view), all = (view->q_count + SBK_LANES - 1) / SBK_LANES;
+  int short_block = mine > 0 && view->q_phase + (mine - 1) * view->q_stride == all - 1;
+  return mine * SBK_LANES - (short_block ? all * SBK_LANES - view->q_count : 0);
+}
+
+/* |h|^2 / n of one block, from [lanes][3]: Re h, Im h, n. */
+static inline double
+sbk_block_value (const double *sums, int64_t lanes)
+{
+  double value = 0;
+  for (int64_t l = 0; l < lanes; l++) {
+    double re = sums[3 * l], im = sums[3 * l + 1], n = sums[3 * l + 2];
+    if (n > 0)
+      value += (re * re + im * im) / n;
+  }
+  return value;
+}
+
+/* What the parts of one pass hand on, doubles a block of the view (see the rows that end in _part). */
+enum {
+  SBK_CARRY_GRADIENT = (2 * SBK_N_MONOMIALS + 3) * SBK_LANES,
+  SBK_CARRY_GEOMETRY = 2 * SBK_LANES
+};
+static inline int64_t
+sbk_carry_first (int n) /* derivatives of h and n by the n chosen coordinates: [n][3][SBK_LANES] */
+{
+  return 3 * (int64_t)n * SBK_LANES;
+}
+static inline int64_t
+sbk_carry_second (int n) /* [n (n + 1) / 2][SBK_LANES] */
+{
+  return (int64_t)n * (n + 1) / 2 * SBK_LANES;
+}
+
+/* Fine frequencies of a reconstruction. The measured value at fine frequency f is G[source[f]], conjugated where conj[f].
+ * stamp: the same number stands for the same contents, so that a device keeps what it has; 0: never kept. */
 typedef struct SbkFine {
   int64_t n;
   const double *vx, *vy;   /* detector frame, units of k_max */
   const int64_t *source;
   const uint8_t *conj;
+  uint64_t stamp;
 } SbkFine;
+
+/* Where the frequencies of an image go: position[f] = row * cols + col of its full FFT, a real image's other half follows.
+ * stamp as above. */
+typedef struct SbkPlaces {
+  int64_t rows, cols, n;
+  const int64_t *position;
+  uint64_t stamp;
+} SbkPlaces;
 
 /* Frequencies of the object that one measured frequency holds together, a group for each. vx, vy: as the measured value
  * sees them (the caller turns the sign of those it reads conjugated). */
@@ -144,6 +208,62 @@ typedef struct SbkOpen {
   int precise;              /* float64 pairs and storage of G */
   const char *module;       /* path the backend was loaded from, or NULL */
 } SbkOpen;
+
+/* ---- load: stored frames to columns of counts on the device ---- */
+
+/* As HDF5's filters 32004 and 32008 write them. */
+typedef enum SbkFilter { SBK_FILTER_NONE, SBK_FILTER_LZ4, SBK_FILTER_BITSHUFFLE, SBK_FILTER_BITSHUFFLE_LZ4 } SbkFilter;
+
+/* What all frames of a load have in common. */
+typedef struct SbkFrames {
+  int64_t rows, cols;
+  SbkType type;        /* SBK_U8, SBK_U16 or SBK_U32 */
+  SbkFilter filter;
+  int64_t block;       /* numbers a block of SBK_FILTER_BITSHUFFLE */
+  int swap;            /* stored big-endian */
+  const uint8_t *mask; /* [rows * cols] not 0: left out of all sums; or NULL */
+} SbkFrames;
+
+/* A stored frame: bytes [offset, offset + size) of the buffer. */
+typedef struct SbkStored {
+  uint64_t offset;
+  uint32_t size;
+  uint32_t plain; /* not 0: stored without its filter */
+} SbkStored;
+
+/* What becomes of the chosen pixels once all frames went by. */
+enum { SBK_DROPPED, SBK_FINAL, SBK_REFUSED /* dropped, and taken out of the frames' sums */ };
+typedef struct SbkTake {
+  const uint8_t *fate; /* [n_pixels] */
+  double less;         /* taken off every frame's sum */
+  double com[2];       /* where a frame has no centre of mass */
+} SbkTake;
+
+typedef struct SbkLoad SbkLoad;
+
+/* Frames go by in batches; some batches are under way while the caller fills the next one's buffer. A frame whose bytes
+ * are no frame never leads outside of its own room: the lowest `first + i` of such frames is what `damaged` tells, -1: none
+ * so far. */
+typedef struct SbkLoader {
+  SbkStatus (*begin) (SbkContext *context, SbkLoad **out, const SbkFrames *frames, size_t buffer_bytes, int64_t buffer_frames,
+                      SbkError *error);
+  /* Page-locked room for the next batch's stored bytes, once one is free. */
+  SbkStatus (*buffer) (SbkLoad *load, void **data, int64_t *damaged, SbkError *error);
+  /* n frames in the room that `buffer` gave; with pixels chosen they are scan positions [first, first + n). Returns before
+   * they are decoded. */
+  SbkStatus (*push) (SbkLoad *load, int64_t first, int64_t n, const SbkStored *frames, SbkError *error);
+  /* Waits; sum and largest value of each detector pixel since the last call, masked ones 0: [rows * cols]. */
+  SbkStatus (*sums) (SbkLoad *load, uint64_t *sum, uint32_t *high, int64_t *damaged, SbkError *error);
+  /* From now on the pixels' counts are kept as columns [n_pixels][positions] of a type that may be narrower. */
+  SbkStatus (*choose) (SbkLoad *load, SbkType type, int64_t n_pixels, const int32_t *pixel, int64_t positions, SbkError *error);
+  /* Final columns, one behind the other; frame_sum[positions], frame_com[positions][2]. Frees all but the columns. counts:
+   * what SbkCounts takes, until `free`. */
+  SbkStatus (*take) (SbkLoad *load, const SbkTake *take, double *frame_sum, double *frame_com, const void **counts,
+                     SbkError *error);
+  /* Columns [first, first + n) to the host. */
+  SbkStatus (*read) (SbkLoad *load, int64_t first, int64_t n, void *counts, SbkError *error);
+  void (*free) (SbkLoad *load); /* also after its context was closed */
+} SbkLoader;
 
 typedef struct SbkBackend {
   int abi;           /* SBK_ABI */
@@ -196,8 +316,46 @@ typedef struct SbkBackend {
   /* Derivatives of the value by turning all pixels (rad, from x to y) and by the logarithm of their scale. */
   SbkStatus (*geometry) (SbkSpectrum *spectrum, const SbkView *view, int precise, const SbkModel *model, double *value,
                          double derivative[2], const int *cancel, SbkError *error);
-  /* The image of half a spectrum (rows x (cols / 2 + 1), interleaved, overwritten), not normalised. NULL: core does it. */
-  SbkStatus (*image) (SbkContext *context, int64_t rows, int64_t cols, double *half, double *out, SbkError *error);
+  /* The real image of frequencies phi[n][2], not normalised, into the one of out and rounded that is not NULL [rows * cols].
+   * NULL: core does it. */
+  SbkStatus (*image) (SbkContext *context, const SbkPlaces *places, const double *phi, double *out, float *rounded,
+                      SbkError *error);
+  double pairs_at_once; /* of sums: so many (q,k) pairs a call keep progress moving */
+
+  /* Bytes that are free in the device's own memory. NULL: it computes in the host's. */
+  uint64_t (*memory) (SbkContext *context);
+
+  /* Passes over G in parts: chunks of detector rows one after the other, or shares of the pixels on several machines. Each
+   * call adds what its pixels give, row by row, so that parts cut at detector rows and taken in order leave the same bits
+   * as one spectrum that holds all of them. What is added to is zero before the first part. NULL: not in parts. */
+  /* sums[n_models][sbk_view_count][3]: Re <gamma,G>, Im <gamma,G>, <gamma,gamma>. */
+  SbkStatus (*value_sums) (SbkSpectrum *spectrum, const SbkView *view, int precise, int64_t n_models, const SbkModel *models,
+                           double *sums, const int *cancel, SbkError *error);
+  /* sums: complete, of this model. carry: [view blocks][SBK_CARRY_GRADIENT] to hand on, or NULL where this is the only part;
+   * gradient: added to by the last part, NULL before it. */
+  SbkStatus (*gradient_part) (SbkSpectrum *spectrum, const SbkView *view, int precise, const SbkModel *model,
+                              const double *sums, double *carry, double *gradient, const int *cancel, SbkError *error);
+  /* Adds to first[view blocks][sbk_carry_first (n)] and second[view blocks][sbk_carry_second (n)]. */
+  SbkStatus (*hessian_part) (SbkSpectrum *spectrum, const SbkView *view, int precise, const SbkModel *model, int n,
+                             const int *chosen, const double *sums, double *first, double *second, const int *cancel,
+                             SbkError *error);
+  /* Adds to gradient[n] and hessian[n * n] what all parts left. Of several shares one gives the complete first, the others
+   * zeros and their own second. */
+  SbkStatus (*hessian_end) (SbkContext *context, const SbkView *view, int n, const double *sums, const double *first,
+                            const double *second, double *gradient, double *hessian, SbkError *error);
+  /* carry: [view blocks][SBK_CARRY_GEOMETRY]; the rest as for gradient_part. */
+  SbkStatus (*geometry_part) (SbkSpectrum *spectrum, const SbkView *view, int precise, const SbkModel *model,
+                              const double *sums, double *carry, double *derivative, const int *cancel, SbkError *error);
+  /* sum |G|^2 of each frequency, [sbk_view_count]. */
+  SbkStatus (*power_sums) (SbkSpectrum *spectrum, const SbkView *view, double *sums, SbkError *error);
+  /* As sums and aliases, added to what out holds. */
+  SbkStatus (*sums_part) (SbkSpectrum *spectrum, const SbkView *view, int precise, const SbkModel *model, const SbkFine *fine,
+                          SbkSumKind kind, double *out, const int *cancel, SbkError *error);
+  SbkStatus (*aliases_part) (SbkSpectrum *spectrum, const SbkView *view, int precise, const SbkModel *model,
+                             const SbkAliases *aliases, double *out, const int *cancel, SbkError *error);
+
+  /* Load on the device. NULL: frames are gathered by the caller. */
+  const SbkLoader *loader;
 } SbkBackend;
 
 extern const SbkBackend sbk_cpu;

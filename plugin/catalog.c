@@ -95,9 +95,9 @@ commands (void)
   for (guint i = 0; command_registry[i] != NULL; i++) {
     const SbCommand *command = command_registry[i];
     json_array_append_new (array,
-                           json_pack ("{s:s, s:s, s:s, s:b, s:o}", "name", command->name, "title",
+                           json_pack ("{s:s, s:s, s:s, s:b, s:s?, s:o}", "name", command->name, "title",
                                       command->title, "help", command->help, "needs_data",
-                                      command->needs_data, "groups", groups_to_json (command->groups)));
+                                      command->needs_data, "files", command->files, "groups", groups_to_json (command->groups)));
   }
   return array;
 }
@@ -157,6 +157,7 @@ catalog_build (void)
   json_t *json = json_pack ("{s:s, s:i}", "version", SB_VERSION, "abi", SB_ABI_VERSION);
   json_object_set_new (json, "session", groups_to_json (session_groups));
   json_object_set_new (json, "data", groups_to_json (data_groups));
+  json_object_set_new (json, "pushed", groups_to_json (pushed_groups));
   json_object_set_new (json, "commands", commands ());
   json_object_set_new (json, "methods", methods ());
   json_object_set_new (json, "formats", formats ());

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "core/error.h"
+#include "core/ranks.h"
 #include "plugin/inside.h"
 #include "plugin/log.h"
 #include "plugin/status.h"
@@ -20,6 +21,8 @@ data_unref (sb_data *data)
   if (!g_atomic_int_dec_and_test (&data->refs))
     return;
   work_free (data->work);
+  live_free (data->live);
+  g_hash_table_unref (data->last);
   gather_free (data->gather);
   acquisition_free (data->acquisition);
   options_free (data->options);
@@ -38,8 +41,8 @@ sb_data_free (sb_data *data)
     data_unref (data);
 }
 
-static gboolean
-check_data (sb_data *data, GError **error)
+gboolean
+data_check (sb_data *data, GError **error)
 {
   if (data == NULL)
     return sb_fail (error, SB_ERROR_ARGUMENT,
@@ -58,6 +61,7 @@ data_new (sb_session *session, SbAcquisition *acquisition, SbOptions *options)
   data->acquisition = acquisition;
   g_rw_lock_init (&data->lock);
   g_mutex_init (&data->look_lock);
+  data->last = preview_table ();
   data->work = work_new (session->engine, acquisition);
   return data;
 }
@@ -75,9 +79,14 @@ open_file (sb_data **out, sb_session *session, const char *path, const char *jso
   g_autoptr (SbOptions) options = options_parse (json, data_groups, "the data", error);
   if (options == NULL)
     return FALSE;
-  SbAcquisition *acquisition = acquisition_open (path, options_get (options, &acquisition_params), error);
-  if (acquisition == NULL)
+  g_autoptr (GError) reason = NULL;
+  SbAcquisition *acquisition = acquisition_open (path, options_get (options, &acquisition_params), &reason);
+  if (acquisition == NULL) {
+    if (session->engine->ranks != NULL)
+      ranks_fail (session->engine->ranks, reason);
+    g_propagate_error (error, g_steal_pointer (&reason));
     return FALSE;
+  }
   *out = data_new (session, acquisition, g_steal_pointer (&options));
   (*out)->finished = TRUE;
   for (guint i = 0; acquisition->header.warnings != NULL && i < acquisition->header.warnings->len; i++)
@@ -92,6 +101,17 @@ sb_data_open (sb_data **out, sb_session *session, const char *path, const char *
   return status_of (open_file (out, session, path, json, &error), &error);
 }
 
+/* As if a file had said it: commands need not be told again. */
+static void
+take_optics (SbHeader *header, const SbOpticsOptions *optics, const SbCalibrationOptions *calibration)
+{
+  header->energy = optics->energy;
+  header->semiangle = optics->semiangle;
+  header->sampling = calibration->sampling;
+  for (int axis = 0; axis < 2; axis++)
+    header->step[axis] = optics->step[axis];
+}
+
 static gboolean
 open_pushed (sb_data **out, sb_session *session, const char *json, GError **error)
 {
@@ -100,14 +120,17 @@ open_pushed (sb_data **out, sb_session *session, const char *json, GError **erro
   *out = NULL;
   if (!session_check (session, error))
     return FALSE;
-  g_autoptr (SbOptions) options = options_parse (json, data_groups, "the data", error);
+  g_autoptr (SbOptions) options = options_parse (json, pushed_groups, "the data", error);
   if (options == NULL)
     return FALSE;
   SbAcquisition *acquisition = acquisition_new (options_get (options, &acquisition_params), error);
   if (acquisition == NULL)
     return FALSE;
-  const double unknown[2] = { NAN, NAN };
-  SbGather *gather = gather_new (session->engine, acquisition, unknown, NAN, error);
+  const SbOpticsOptions *optics = options_get (options, &optics_params);
+  const SbCalibrationOptions *calibration = options_get (options, &calibration_params);
+  take_optics (&acquisition->header, optics, calibration);
+  SbGather *gather = gather_new (session->engine, acquisition, calibration->centre,
+                                 optics->semiangle / calibration->sampling, error);
   if (gather == NULL) {
     acquisition_free (acquisition);
     return FALSE;
@@ -142,7 +165,7 @@ check_range (const sb_data *data, gint64 first, gint64 n, gint64 count, GError *
 static gboolean
 push (sb_data *data, gint64 first, gint64 n, const sb_view *view, GError **error)
 {
-  if (!check_data (data, error))
+  if (!data_check (data, error))
     return FALSE;
   if (data->gather == NULL)
     return sb_fail (error, SB_ERROR_STATE,
@@ -174,6 +197,7 @@ finish_locked (sb_data *data, GError **error)
 {
   if (data->finished)
     return sb_fail (error, SB_ERROR_STATE, "sb_data_finish was called a second time; start jobs now.");
+  preview_refresh (data);
   SbColumns *columns = gather_finish (data->gather, error);
   if (columns == NULL)
     return FALSE;
@@ -196,7 +220,7 @@ finish_locked (sb_data *data, GError **error)
 static gboolean
 finish (sb_data *data, GError **error)
 {
-  if (!check_data (data, error))
+  if (!data_check (data, error))
     return FALSE;
   if (data->gather == NULL)
     return sb_fail (error, SB_ERROR_STATE, "Data of a file need no sb_data_finish; start jobs.");
@@ -230,7 +254,7 @@ data_ready (sb_data *data, GError **error)
 static gboolean
 frames (sb_data *data, gint64 first, gint64 n, const sb_view *view, GError **error)
 {
-  if (!check_data (data, error))
+  if (!data_check (data, error))
     return FALSE;
   const SbAcquisition *acquisition = data->acquisition;
   if (acquisition->reader == NULL)
@@ -249,53 +273,11 @@ sb_data_frames (sb_data *data, int64_t first, int64_t n, const sb_view *view)
   return status_of (frames (data, first, n, view, &error), &error);
 }
 
-/* A new copy of the mean pattern as far as it is known. */
-static float *
-current_look (sb_data *data, GError **error)
-{
-  gint64 rows = data->acquisition->header.detector_rows, cols = data->acquisition->header.detector_cols,
-         count;
-  float *look = sb_alloc ((gsize)(rows * cols), sizeof (float), "The mean pattern", error);
-  g_autofree double *mean =
-      look != NULL ? sb_alloc ((gsize)(rows * cols), sizeof (double), "The mean pattern", error) : NULL;
-  if (mean == NULL || !gather_preview (data->gather, mean, &count, error))
-    g_clear_pointer (&look, g_free);
-  for (gint64 i = 0; look != NULL && i < rows * cols; i++)
-    look[i] = (float)mean[i];
-  return look;
-}
-
-gboolean
-data_preview (sb_data *data, const char *what, const sb_view *view, GError **error)
-{
-  gint64 rows = data->acquisition->header.detector_rows, cols = data->acquisition->header.detector_cols;
-  if (g_strcmp0 (what, "mean_pattern") != 0)
-    return sb_fail (error, SB_ERROR_ARGUMENT, "\"%.60s\" is no preview of data; ask for \"mean_pattern\".",
-                    what != NULL ? what : "(NULL)");
-  g_rw_lock_reader_lock (&data->lock);
-  g_mutex_lock (&data->look_lock);
-  if (data->look == NULL && data->gather == NULL)
-    data->look = data_sparse_mean (data, error);
-  g_autofree float *now = data->look == NULL && data->gather != NULL ? current_look (data, error) : NULL;
-  const float *look = data->look != NULL ? data->look : now;
-  gboolean ok = look != NULL && view_write (view, "the preview", look, rows, cols, error);
-  g_mutex_unlock (&data->look_lock);
-  g_rw_lock_reader_unlock (&data->lock);
-  return ok;
-}
-
-int
-sb_data_preview (sb_data *data, const char *what, const sb_view *view)
-{
-  g_autoptr (GError) error = NULL;
-  return status_of (check_data (data, &error) && data_preview (data, what, view, &error), &error);
-}
-
 const char *
 sb_data_info (sb_data *data)
 {
   g_autoptr (GError) error = NULL;
-  if (!check_data (data, &error)) {
+  if (!data_check (data, &error)) {
     status_of (FALSE, &error);
     return NULL;
   }

@@ -3,6 +3,7 @@
 #ifndef SB_PLUGIN_INSIDE_H
 #define SB_PLUGIN_INSIDE_H
 
+#include "core/live.h"
 #include "core/pipeline.h"
 #include "plugin/command.h"
 #include "plugin/sideband.h"
@@ -41,18 +42,20 @@ struct sb_data {
   gboolean finished;
   GMutex look_lock; /* of all below */
   float *look;      /* mean pattern, once it no longer changes */
+  SbLive *live;     /* images of pushed frames, once one was asked for */
+  GHashTable *last; /* what -> float *: images as they were asked for last; after finish they stay */
   char *info;
 };
 
 sb_data *data_ref (sb_data *data);
 void data_unref (sb_data *data);
+gboolean data_check (sb_data *data, GError **error);
 gboolean data_ready (sb_data *data, GError **error); /* a job may start */
 gboolean data_preview (sb_data *data, const char *what, const sb_view *view, GError **error);
-/* {"path", "size", "mtime", "frames"} of where the numbers come from. */
-json_t *data_source (const sb_data *data);
+GHashTable *preview_table (void);
+/* Before the columns go to the work: the images that were asked for, of all frames. */
+void preview_refresh (sb_data *data);
 json_t *data_describe (sb_data *data);
-/* The mean of some frames of a file, spread over the scan. */
-float *data_sparse_mean (sb_data *data, GError **error);
 
 typedef enum SbJobState { SB_JOB_NEW, SB_JOB_RUNNING, SB_JOB_ENDED } SbJobState;
 

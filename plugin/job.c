@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "core/error.h"
+#include "core/ranks.h"
 #include "plugin/inside.h"
 #include "plugin/log.h"
 #include "plugin/record.h"
@@ -34,11 +35,35 @@ static gboolean
 write_files (sb_job *job, SbResult *result, GError **error)
 {
   const SbOutputOptions *output = options_get (job->options, &output_params);
-  if (output == NULL || output->output == NULL)
+  if (output == NULL || output->output == NULL || job->command->own_files)
     return TRUE;
   progress_stage (&job->progress, "write", 1, 1);
   return progress_step (&job->progress, 0, error)
       && result_save_all (result, output, job->data != NULL ? job->data->acquisition->path : NULL, error);
+}
+
+static SbResult *
+run_command (sb_job *job, GError **error)
+{
+  SbWork *work = job->data != NULL ? job->data->work : work_new (job->session->engine, NULL);
+  SbResult *result = job->command->run (work, job->options, &job->progress, error);
+  if (job->data == NULL)
+    work_free (work);
+  return result;
+}
+
+/* All ranks do a command together and end alike; the first of them writes. */
+static SbResult *
+run_together (sb_job *job, SbRanks *ranks, GError **error)
+{
+  SbResult *result = NULL;
+  gboolean alone = job->command->own_files && !job->command->shared;
+  if (ranks_begin (ranks, &job->progress, error)) {
+    result = alone && ranks->rank > 0 ? result_new () : run_command (job, error);
+    if (!ranks_end (ranks, result != NULL, error))
+      g_clear_pointer (&result, result_free);
+  }
+  return result;
 }
 
 static gpointer
@@ -47,16 +72,14 @@ job_thread (gpointer pointer)
   sb_job *job = pointer;
   g_autoptr (GError) error = NULL;
   SbResult *result = NULL;
+  SbRanks *ranks = job->session->engine->ranks;
   if (session_wait_turn (job->session, job, &error)) {
     log_remark (SB_LOG_INFO, "%s: started.", job->command->name);
-    SbWork *work = job->data != NULL ? job->data->work : work_new (job->session->engine, NULL);
-    result = job->command->run (work, job->options, &job->progress, &error);
-    if (job->data == NULL)
-      work_free (work);
+    result = ranks != NULL ? run_together (job, ranks, &error) : run_command (job, &error);
   }
   if (result != NULL) {
     record_provenance (result, job);
-    if (!write_files (job, result, &error))
+    if ((ranks == NULL || ranks->rank == 0) && !write_files (job, result, &error))
       g_clear_pointer (&result, result_free);
   }
   job_end (job, result, error);

@@ -33,6 +33,8 @@ const SbParamGroup parameters_params = {
 
 const SbParamGroup *const session_groups[] = { &engine_params, &parameters_params, NULL };
 const SbParamGroup *const data_groups[] = { &acquisition_params, &parameters_params, NULL };
+const SbParamGroup *const pushed_groups[] = { &acquisition_params, &optics_params, &calibration_params, &parameters_params,
+                                              NULL };
 
 const SbParam *
 groups_find (const SbParamGroup *const *groups, const char *name, const SbParamGroup **group)

@@ -11,6 +11,7 @@ extern const SbParamGroup parameters_params; /* params: part of every list */
 
 extern const SbParamGroup *const session_groups[]; /* NULL-terminated */
 extern const SbParamGroup *const data_groups[];    /* NULL-terminated */
+extern const SbParamGroup *const pushed_groups[];  /* of frames that a host pushes */
 
 /* The row of this name in a NULL-terminated list of groups and, where wanted, its group; NULL: none. */
 const SbParam *groups_find (const SbParamGroup *const *groups, const char *name, const SbParamGroup **group);

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include "core/error.h"
+#include "core/ranks.h"
 #include "plugin/inside.h"
 #include "plugin/status.h"
 
@@ -105,6 +106,15 @@ sb_session_new (sb_session **out, const char *json)
   g_queue_init (&session->queue);
   *out = session;
   return SB_OK;
+}
+
+int
+sb_session_rank (const sb_session *session)
+{
+  int size;
+  if (session == NULL)
+    return ranks_launched (&size);
+  return session->engine->ranks != NULL ? ranks_rank (session->engine->ranks) : 0;
 }
 
 void

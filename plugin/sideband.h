@@ -85,10 +85,11 @@ typedef struct sb_view {
 SB_API const char *sb_version (void);
 SB_API int sb_abi_version (void);
 /* JSON of everything there is, for building dialogs, options, checks and help:
- * {"version", "abi", "session": [GROUP], "data": [GROUP],
- *  "commands": [{"name", "title", "help", "needs_data": bool, "groups": [GROUP]}],
+ * {"version", "abi", "session": [GROUP], "data": [GROUP], "pushed": [GROUP],
+ *  "commands": [{"name", "title", "help", "needs_data": bool, "files", "groups": [GROUP]}],
  *  "methods": [{"name","title","help"}], "formats": [{"name","title","suffixes": [..]}], "writers": [{"name","suffix"}],
  *  "statuses": [{"value","name"}], "backends": [..]}
+ * A command's files (null: none) names its row for any number of files, one a line.
  * GROUP = {"name", "title", "rows": [ROW]}; ROW = {"name", "title", "unit", "help", "type": "bool" | "int" | "double" |
  * "choice" | "text" | "path" | "pair" | "shape" | "region", "default" (null: not given), "min", "max", "show_min",
  * "show_max" (null: none), "choices": [..], "advanced", "asked", "live", "record": bool}. */
@@ -104,6 +105,10 @@ SB_API void sb_log_set (sb_log_function function, void *user_data);
 
 /* json: the catalog's "session" groups. */
 SB_API int sb_session_new (sb_session **out, const char *json);
+/* With engine = mpi (or auto, under mpirun) the processes that were started together share each acquisition: all must make
+ * the same calls in the same order, each gets the whole result, and the one of rank 0 alone writes files; it is the one to
+ * print. Should it be lost, the next one has rank 0. Alone: 0. NULL: as the launcher's environment says. */
+SB_API int sb_session_rank (const sb_session *session);
 /* Ends running jobs (cancel, wait) of the session first; its data and jobs may be freed later but do nothing any more. */
 SB_API void sb_session_free (sb_session *session);
 
@@ -111,7 +116,8 @@ SB_API void sb_session_free (sb_session *session);
 
 /* Opens a file: headers only. json: the catalog's "data" groups. */
 SB_API int sb_data_open (sb_data **out, sb_session *session, const char *path, const char *json);
-/* For frames the host will push; json must give scan_shape, detector_shape and dtype. */
+/* For frames the host will push; json: the catalog's "pushed" groups, of which scan_shape, detector_shape and dtype must be
+ * given. Optics said here need not be said to jobs; a calibration said here is that of live images. */
 SB_API int sb_data_new (sb_data **out, sb_session *session, const char *json);
 /* Frames [first, first + n), view [n, rows, cols] or [rows, cols] (n = 1), in any order, from any thread; copied. */
 SB_API int sb_data_push (sb_data *data, int64_t first, int64_t n, const sb_view *view);
@@ -121,7 +127,11 @@ SB_API int sb_data_finish (sb_data *data);
 SB_API const char *sb_data_info (sb_data *data);
 /* Raw frames [first, first + n) of a file, into the host's C-contiguous view [n, rows, cols] of the acquisition's own dtype. */
 SB_API int sb_data_frames (sb_data *data, int64_t first, int64_t n, const sb_view *view);
-/* A look at what is there, at any time: what = "mean_pattern" ([rows, cols], SB_DTYPE_F32, the host's memory). */
+/* A look at what is there, at any time, into the host's memory (SB_DTYPE_F32): what = "mean_pattern" [detector rows, cols].
+ * Of frames that are being pushed, from the 65th on, also images [scan rows, cols] at a cost that does not grow with the
+ * scan: "bright_field" (mean counts of a pixel of the disk; 0 where no frame is yet) and "ssb" (rad; single sideband, the
+ * optics given to sb_data_new), behind which coefficients may stand: "ssb C10=5.5 C12=1.2 phi12=0.3". After sb_data_finish
+ * the images that were asked for before stay, of all frames. */
 SB_API int sb_data_preview (sb_data *data, const char *what, const sb_view *view);
 SB_API void sb_data_free (sb_data *data);
 

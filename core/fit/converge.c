@@ -2,8 +2,16 @@
 
 #include "core/fit/stages.h"
 
-/* The largest stride, and the pixels that are left at least, of the climb and of the Hessian that convergence starts from. */
+/* Of the climb and of the Hessian that convergence starts from: the usual stride, the pixels that are left at least. */
 enum { STEPS = 80, SUBSET = 8, SUBSET_PIXELS = 365 };
+
+static gboolean
+subset_init (SbAgreement *part, const SbStages *stages, GError **error)
+{
+  SbSpectrum *spectrum = stages->spectrum;
+  return agreement_init (part, spectrum, 0, stages_stride (spectrum, SUBSET_PIXELS, stages_most (spectrum, SUBSET)),
+                         stages->passes, stages->progress, error);
+}
 
 int
 free_list (const SbStart *start, int chosen[SB_N_COORDINATES])
@@ -28,13 +36,10 @@ climb (const SbStages *stages, const SbCoordinates *from, SbMaximum *maximum, GE
 {
   SbAgreement part = { 0 };
   SbMaximise problem;
-  SbSpectrum *spectrum = stages->spectrum;
   problem_init (&problem, stages, &part, "climb");
   problem.tolerance = 1e-7;
   problem.curvature = &part;
-  return agreement_init (&part, spectrum, 0, stages_stride (spectrum, SUBSET_PIXELS, SUBSET), stages->passes,
-                         stages->progress, error)
-         && maximise (&problem, from, maximum, error);
+  return subset_init (&part, stages, error) && maximise (&problem, from, maximum, error);
 }
 
 gboolean
@@ -42,15 +47,12 @@ converge (const SbStages *stages, const SbMaximum *from, SbMaximum *maximum, GEr
 {
   SbAgreement all = { 0 }, part = { 0 };
   SbMaximise problem;
-  SbSpectrum *spectrum = stages->spectrum;
   problem_init (&problem, stages, &all, "converge");
   problem.tolerance = 1e-10;
   problem.settle = 2;
   problem.curvature = &part;
-  return agreement_init (&all, spectrum, 0, 1, stages->passes, stages->progress, error)
-         && agreement_init (&part, spectrum, 0, stages_stride (spectrum, SUBSET_PIXELS, SUBSET), stages->passes,
-                            stages->progress, error)
-         && maximise (&problem, &from->at, maximum, error);
+  return agreement_init (&all, stages->spectrum, 0, 1, stages->passes, stages->progress, error)
+         && subset_init (&part, stages, error) && maximise (&problem, &from->at, maximum, error);
 }
 
 /* The specimen seems thin, or its tilt ran to a limit: S is even in the depth, so that zero depth holds the fit whatever the

@@ -5,8 +5,6 @@
 #include "core/fit/stages.h"
 #include "core/reconstruct.h"
 
-#define PAIRS_ENOUGH 4e7 /* so many pairs give the Hessian to a per cent; with more, every 2nd, 3rd ... pixel does */
-
 /* Coordinates the Hessian speaks about: free and not at a limit. */
 static int
 inner_list (const SbStart *start, const SbCoordinates *at, int chosen[SB_N_COORDINATES])
@@ -58,7 +56,7 @@ errors_fill (const SbStages *stages, SbFit *fit, SbCurvature *curvature, GError 
   fit->noise_ratio = (1 - fit->agreement) * spectrum->power / pairs / noise;
   if (n == 0)
     return TRUE;
-  if (!agreement_init (&agreement, spectrum, 0, (gint64)CLAMP (pairs / PAIRS_ENOUGH, 1, 64), stages->passes, stages->progress, error)
+  if (!agreement_init (&agreement, spectrum, 0, 2 * stages_most (spectrum, 1) - 1, stages->passes, stages->progress, error)
       || !agreement_hessian (&agreement, &fit->at, n, chosen, &s, gradient, curvature->hessian, error))
     return FALSE;
   invert (n, curvature->hessian, inverse);

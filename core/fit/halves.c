@@ -12,21 +12,37 @@ enum { STEPS = 6 };
 
 /* One half, by quasi-Newton from the Hessian of the whole. */
 static gboolean
-half_fit (const SbStages *stages, const SbFit *fit, const SbCurvature *curvature, const SbkView *view, SbCoordinates *at,
+half_fit (const SbStages *stages, const SbFit *fit, const SbCurvature *curvature, const SbAgreement *half, SbCoordinates *at,
           GError **error)
 {
-  SbAgreement half;
   SbMaximum maximum;
-  SbMaximise problem = { .agreement = &half, .n = curvature->n, .low = stages->start->low, .high = stages->start->high,
+  SbMaximise problem = { .agreement = half, .n = curvature->n, .low = stages->start->low, .high = stages->start->high,
                          .max_steps = STEPS, .hessian = curvature->hessian, .history = stages->history, .stage = "half" };
   memcpy (problem.chosen, curvature->chosen, sizeof problem.chosen);
-  /* What is left to gain is then a small part of the error: half a square of it is the noise per S. */
+  /* What is left to gain is then a small part of the error (half a square of it is the noise per S), or the way that is left
+   * a sixth of the first step. */
+  problem.first_share = 0.03;
   problem.tolerance = fmax (1e-10, 0.02 * spectrum_noise (stages->spectrum) / (stages->spectrum->power * fit->agreement));
-  if (!agreement_init_view (&half, stages->spectrum, view, stages->passes, stages->progress, error)
-      || !maximise (&problem, &fit->at, &maximum, error))
+  *at = fit->at;
+  if (!(half->power > 0)) /* nothing in it */
+    return TRUE;
+  if (!maximise (&problem, &fit->at, &maximum, error))
     return FALSE;
   *at = maximum.at;
   return TRUE;
+}
+
+/* Both halves of one way. */
+static gboolean
+half_fits (const SbStages *stages, const SbFit *fit, const SbCurvature *curvature, const SbkView views[2], SbCoordinates at[2],
+           GError **error)
+{
+  SbAgreement one, other;
+  if (!agreement_init_view (&one, stages->spectrum, &views[0], stages->passes, stages->progress, error))
+    return FALSE;
+  agreement_init_known (&other, stages->spectrum, &views[1], stages->spectrum->power - one.power, stages->passes,
+                        stages->progress);
+  return half_fit (stages, fit, curvature, &one, &at[0], error) && half_fit (stages, fit, curvature, &other, &at[1], error);
 }
 
 gboolean
@@ -34,7 +50,9 @@ halves_fill (const SbStages *stages, const SbCurvature *curvature, SbFit *fit, G
 {
   enum { N = SB_N_COORDINATES };
   gint64 n = stages->spectrum->n_band;
-  const SbkView views[2][2] = { { { 0, n, 2, 0, 0, 1 }, { 0, n, 2, 1, 0, 1 } }, { { 0, n, 1, 0, 0, 2 }, { 0, n, 1, 0, 1, 2 } } };
+  /* every second block of frequencies; every second pixel */
+  const SbkView views[2][2] = { { { 0, n, 2, 0, 0, 1, 0, 1 }, { 0, n, 2, 1, 0, 1, 0, 1 } },
+                                { { 0, n, 1, 0, 0, 2, 0, 1 }, { 0, n, 1, 0, 1, 2, 0, 1 } } };
   memset (fit->spread_covariance, 0, sizeof fit->spread_covariance);
   for (int i = 0; i < N; i++)
     fit->spread[i] = fit->half_difference[i] = NAN;
@@ -42,8 +60,7 @@ halves_fill (const SbStages *stages, const SbCurvature *curvature, SbFit *fit, G
     return TRUE;
   for (int way = 0; way < 2; way++) {
     SbCoordinates at[2];
-    if (!half_fit (stages, fit, curvature, &views[way][0], &at[0], error)
-        || !half_fit (stages, fit, curvature, &views[way][1], &at[1], error))
+    if (!half_fits (stages, fit, curvature, views[way], at, error))
       return FALSE;
     /* The whole is the mean of two halves: half their difference is one draw of its deviation; the two ways are averaged. */
     for (int i = 0; i < curvature->n; i++) {

@@ -138,7 +138,7 @@ joint_try (const SbStages *stages, const SbCoordinates *thin, SbCandidate best[S
   double s[BATCH];
   SbAgreement agreement;
   gsize n = joint_starts (stages->start, thin, at);
-  gint64 stride = stages_stride (stages->spectrum, START_PIXELS, 31), left = stages->joint_trials ? stages->trials : 0;
+  gint64 stride = stages_stride (stages->spectrum, START_PIXELS, stages_most (stages->spectrum, 31)), left = stages->joint_trials ? stages->trials : 0;
   g_autoptr (GRand) random = g_rand_new_with_seed ((guint32)stages->seed);
   *n_best = 0;
   if (!agreement_init (&agreement, stages->spectrum, 0, stride, stages->passes, stages->progress, error))

@@ -215,9 +215,9 @@ refresh (const SbMaximise *p, Point *here, gboolean poor, int *age, GError **err
 static gboolean
 climb_on (const SbMaximise *p, Point *here, SbMaximum *maximum, GError **error)
 {
-  double radius = sqrt (here->s);
+  double radius = sqrt (here->s), first = 0;
   int small = 0, age = 0;
-  gboolean poor = FALSE;
+  gboolean poor = FALSE, trusted = FALSE; /* of the step before; trusted: one was foretold well */
   for (; maximum->steps < p->max_steps; maximum->steps++) {
     Point there;
     Model model;
@@ -231,8 +231,9 @@ climb_on (const SbMaximise *p, Point *here, SbMaximum *maximum, GError **error)
     double shift = step_shift (&model, radius);
     double predicted = step_take (p, here, &model, shift, step, &there.at);
     gboolean whole = step_length (&model, shift) < 0.99 * radius; /* not cut by the radius */
-    small = whole && predicted < p->tolerance * here->s ? small + 1 : 0;
-    if (small > 0 && small >= p->settle) {
+    small = whole && predicted < fmax (p->tolerance * here->s, p->first_share * first) ? small + 1 : 0;
+    first = fmax (first, predicted);
+    if (small > 0 && (small >= p->settle || (trusted && !poor))) {
       here->at = there.at;
       maximum->converged = TRUE;
       break;
@@ -244,6 +245,7 @@ climb_on (const SbMaximise *p, Point *here, SbMaximum *maximum, GError **error)
       update_hessian (p, here, &there, step);
     radius = next_radius (&model, radius, shift, gain, predicted, here->s);
     poor = gain < 0.25 * predicted && predicted > 1e-6 * here->s;
+    trusted = trusted || (whole && predicted > 1e-7 * here->s && gain > 0.5 * predicted && gain < 2 * predicted);
     if (acceptable (gain, predicted, here->s))
       *here = there;
     else if (!is_newton (p))

@@ -8,6 +8,7 @@
 #define COARSE_FREQUENCIES 30
 #define USUAL_RANGE 57.4 /* rad of C10 that the usual number of trials covers: 40 nm at 300 kV, 30 mrad */
 #define APART 1.5        /* rad between different candidates */
+#define PAIRS_ENOUGH 4e7 /* so many pairs give a Hessian to a per cent: with more, a thinner subset does */
 enum { BATCH = 40, MARCH_STEPS = 5, LOW = 3, SEARCH_PIXELS = 400 };
 
 static const double march[] = { 0.25, 0.4, 0.6, 0.9, 1.3 };
@@ -19,9 +20,16 @@ stages_stride (const SbSpectrum *spectrum, gint64 pixels, gint64 most)
 }
 
 gint64
+stages_most (const SbSpectrum *spectrum, gint64 usual)
+{
+  double pairs = (double)spectrum->n_band * (double)spectrum->n_pixels;
+  return (gint64)CLAMP (pairs / PAIRS_ENOUGH, (double)usual, 64);
+}
+
+gint64
 stages_joint_stride (const SbSpectrum *spectrum)
 {
-  return stages_stride (spectrum, 300, 16);
+  return stages_stride (spectrum, 300, stages_most (spectrum, 16));
 }
 
 /* C10, C12a, C12b as far as they are free. */

@@ -25,6 +25,8 @@ typedef struct SbStages {
 
 /* Pixel stride that leaves at least `pixels` of them, at most `most`. */
 gint64 stages_stride (const SbSpectrum *spectrum, gint64 pixels, gint64 most);
+/* The largest stride of a subset: the usual one, or more where the pairs are many. */
+gint64 stages_most (const SbSpectrum *spectrum, gint64 usual);
 /* Of the thin and the joint fit, so that their S can be compared. */
 gint64 stages_joint_stride (const SbSpectrum *spectrum);
 

@@ -146,7 +146,7 @@ fill_header (const SbMaster *master, const char *path, SbHeader *header)
                                                               : header->frames;
   header->scan_rows = master->scan[0];
   header->scan_cols = master->scan[1];
-  header->energy = master->energy / 1e3;
+  header->energy = master->energy;
   /* All ones stand for "not measured": masked, or beyond the counter. */
   header->has_saturation = !isnan (ones);
   header->saturation = master->saturation > 0 && master->saturation < ones ? master->saturation : ones;
@@ -209,6 +209,33 @@ read_arina (SbReader *reader, gint64 first, gint64 n, gpointer out, GError **err
   return TRUE;
 }
 
+/* One codec for all data files, or none. */
+static gboolean
+same_codec (const SbChunkCodec *a, const SbChunkCodec *b)
+{
+  return a->filter == b->filter && a->element == b->element && a->block == b->block && a->swap == b->swap;
+}
+
+static gboolean
+chunks_arina (SbReader *reader, gint64 first, gint64 n, SbChunkCodec *codec, SbFrameChunk *out)
+{
+  const Arina *arina = (const Arina *)reader;
+  if (arina->shards->len == 0)
+    return FALSE;
+  *codec = g_array_index (arina->shards, Shard, 0).frames->codec;
+  for (guint i = find_shard (arina, first); n > 0; i++) {
+    const Shard *shard = i < arina->shards->len ? &g_array_index (arina->shards, Shard, i) : NULL;
+    gint64 from = shard != NULL ? first - shard->first : 0, count = shard != NULL ? MIN (n, shard->frames->frames - from) : 0;
+    if (shard == NULL || !same_codec (codec, &shard->frames->codec)
+        || !h5frames_chunks (shard->frames, from, count, out))
+      return FALSE;
+    out += count;
+    first += count;
+    n -= count;
+  }
+  return TRUE;
+}
+
 const SbFormat format_arina = {
   .name = "arina",
   .title = "DECTRIS ARINA / EIGER master (HDF5)",
@@ -217,4 +244,5 @@ const SbFormat format_arina = {
   .open = open_arina,
   .read = read_arina,
   .close = close_arina,
+  .chunks = chunks_arina,
 };

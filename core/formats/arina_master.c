@@ -4,7 +4,8 @@
 #include <string.h>
 
 #include "core/error.h"
-#include "core/h5io.h"
+#include "core/formats/nxdetector.h"
+#include "core/h5walk.h"
 
 #define DETECTOR "/entry/instrument/detector/"
 #define SPECIFIC DETECTOR "detectorSpecific/"
@@ -12,10 +13,6 @@
 
 /* "not limited": what externally gated series write for their number of triggers. */
 enum { TRIGGERS_UNSET = 0xffffff };
-/* Gaps, dead, under- and over-responding, noisy, user-masked ...; the bits above mark virtual pixels, which
- * count. */
-enum { MASK_BAD = 0xffff };
-
 void
 shard_name_free (SbShardName *shard)
 {
@@ -30,19 +27,6 @@ void
 master_clear (SbMaster *master)
 {
   g_clear_pointer (&master->shards, g_ptr_array_unref);
-}
-
-/* A link's file by its own name, then by its last part beside the master (Windows paths, moved folders). */
-static char *
-resolve (const char *directory, const char *file)
-{
-  const char *slash = strrchr (file, '/'), *back = strrchr (file, '\\');
-  const char *base = MAX (slash, back) != NULL ? MAX (slash, back) + 1 : file;
-  g_autofree char *named =
-      g_path_is_absolute (file) ? g_strdup (file) : g_build_filename (directory, file, NULL);
-  if (g_file_test (named, G_FILE_TEST_EXISTS))
-    return g_steal_pointer (&named);
-  return g_build_filename (directory, base, NULL);
 }
 
 static void
@@ -64,12 +48,11 @@ list_shards (hid_t file, const char *path, SbMaster *master)
     g_clear_pointer (&links, g_ptr_array_unref);
     links = h5io_links (file, "/entry/data", "data");
   }
-  g_autofree char *directory = g_path_get_dirname (path);
   for (guint i = 0; links != NULL && i < links->len; i++) {
     const SbLink *link = links->pdata[i];
     g_autofree char *inside = g_strconcat ("/entry/data/", link->name, NULL);
     if (link->file != NULL)
-      add_shard (master, resolve (directory, link->file), link->target);
+      add_shard (master, h5walk_file (path, link->file), link->target);
     else if (strcmp (link->name, "data") == 0
              || g_ascii_isdigit (link->name[strcspn (link->name, "0123456789")]))
       add_shard (master, g_strdup (path), inside);
@@ -88,20 +71,6 @@ promised_frames (hid_t file)
   return frames < 1e12 ? (gint64)frames : 0;
 }
 
-/* Of the beam in eV, NAN where it is not (sensibly) given; other units than eV are told by their attribute.
- */
-static double
-read_energy (hid_t file, const char *path)
-{
-  double energy;
-  if (!h5io_number (file, path, &energy))
-    return NAN;
-  g_autofree char *units = h5io_attribute_text (file, path, "units");
-  if (g_strcmp0 (units, "keV") == 0 || g_strcmp0 (units, "kV") == 0)
-    energy *= 1e3;
-  return energy >= 1e3 && energy <= 1e7 ? energy : NAN;
-}
-
 static void
 read_header (hid_t file, SbMaster *master)
 {
@@ -109,7 +78,7 @@ read_header (hid_t file, SbMaster *master)
                                           "/entry/instrument/beam/incident_energy" };
   double scan[2];
   for (guint i = 0; i < G_N_ELEMENTS (energies) && isnan (master->energy); i++)
-    master->energy = read_energy (file, energies[i]);
+    master->energy = nxdetector_energy (file, energies[i]);
   if (!h5io_number (file, DETECTOR "saturation_value", &master->saturation))
     master->saturation = NAN;
   if (h5io_attribute_numbers (file, "/entry/data", "scan_shape", 2, scan) && scan[0] >= 1 && scan[1] >= 1
@@ -178,33 +147,10 @@ master_read (const char *path, SbMaster *master, GError **error)
 gboolean
 master_mask (const char *path, SbHeader *header, GError **error)
 {
-  static const char *const places[] = { SPECIFIC "pixel_mask", DETECTOR "pixel_mask" };
-  guint32 *map = NULL;
-  if (!h5io_begin (error))
-    return FALSE;
-  hid_t file = h5io_open_file (path, error);
-  if (file >= 0) {
-    for (guint i = 0; map == NULL && i < G_N_ELEMENTS (places); i++)
-      map = h5io_map (file, places[i], header->detector_rows, header->detector_cols);
-    H5Fclose (file);
-  }
-  h5io_end ();
-  if (file < 0)
-    return FALSE;
-  if (map == NULL) {
-    g_ptr_array_add (
-        header->warnings,
-        g_strdup_printf ("%s has no pixel_mask of the detector's shape; bad pixels are only found where "
-                         "they stand out.",
-                         path));
-    return TRUE;
-  }
-  gsize n = (gsize)(header->detector_rows * header->detector_cols);
-  header->mask = sb_alloc (n, 1, "the pixel mask", error);
-  for (gsize i = 0; header->mask != NULL && i < n; i++)
-    header->mask[i] = (map[i] & MASK_BAD) != 0;
-  g_free (map);
-  return header->mask != NULL;
+  static const char *const masks[] = { SPECIFIC "pixel_mask", DETECTOR "pixel_mask", NULL };
+  static const char *const flatfields[] = { SPECIFIC "flatfield", DETECTOR "flatfield", NULL };
+  static const char *const applied[] = { DETECTOR "flatfield_correction_applied", NULL };
+  return nxdetector_maps (path, &(SbNxPlaces){ masks, flatfields, applied }, header, error);
 }
 
 /* What the sidecar of the microscope's software says, taken where it can be. */

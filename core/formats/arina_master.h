@@ -15,14 +15,14 @@ typedef struct SbMaster {
   GPtrArray *shards; /* SbShardName *, in order of their frames */
   gint64 promised;   /* frames by ntrigger and nimages; 0: they do not say */
   gint64 scan[2];    /* attribute scan_shape; 0: none */
-  double energy;     /* eV; NAN */
+  double energy;     /* kV; NAN */
   double saturation; /* NAN */
 } SbMaster;
 
 /* Reads the headers; FALSE with a sentence where path is no master. */
 gboolean master_read (const char *path, SbMaster *master, GError **error);
 void master_clear (SbMaster *master);
-/* pixel_mask into header->mask (where the master has one of that shape) or a warning. */
+/* pixel_mask into header->mask (where the master has one of that shape) or a warning; flatfield, pixel size. */
 gboolean master_mask (const char *path, SbHeader *header, GError **error);
 /* The sidecar beside it, where there is one: scan, step, energy. */
 void master_sidecar (const char *path, SbHeader *header);

@@ -78,6 +78,12 @@ read_raw (SbReader *reader, gint64 first, gint64 n, gpointer out, GError **error
   return flatfile_read ((SbFlatFile *)reader, first, n, out, error);
 }
 
+static gboolean
+chunks_raw (SbReader *reader, gint64 first, gint64 n, SbChunkCodec *codec, SbFrameChunk *out)
+{
+  return flatfile_chunks ((SbFlatFile *)reader, first, n, codec, out);
+}
+
 static void
 close_raw (SbReader *reader)
 {
@@ -92,4 +98,5 @@ const SbFormat format_raw = {
   .open = open_raw,
   .read = read_raw,
   .close = close_raw,
+  .chunks = chunks_raw,
 };

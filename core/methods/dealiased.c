@@ -9,6 +9,7 @@
 
 #include "core/alias.h"
 #include "core/error.h"
+#include "core/passes.h"
 
 static const char what[] = "The rings of the regularisation";
 
@@ -26,15 +27,12 @@ static gboolean
 sums_need (Sums *sums, gint64 first, SbProgress *progress, GError **error)
 {
   SbkView view = { .q_stride = 1, .k_stride = 1 };
-  SbkError failure = { "" };
-  const SbEngine *engine = sums->spectrum->engine;
   if (sums->first == first)
     return TRUE;
   sums->slab = alias_slab (sums->groups, first);
   sums->first = first;
-  SbkStatus status = engine->backend->aliases (sums->spectrum->g, &view, engine->precise, &sums->model, &sums->slab,
-                                               sums->values, progress_cancel_flag (progress), &failure);
-  return spectrum_fail (status, &failure, error);
+  return passes_aliases (sums->spectrum, &view, sums->spectrum->engine->precise, &sums->model, &sums->slab, sums->values,
+                         progress, error);
 }
 
 /* ---- power of the object, ring by ring ---- */

@@ -26,6 +26,21 @@ solve_ring (const double *sums, const gint64 *order, gint64 n, double noise, dou
     phi[order[i]] = excess > 0 ? phase_value (sums + 3 * order[i], noise * weight / excess) : 0;
 }
 
+typedef struct {
+  const double *sums;
+  const gint64 *order, *start;
+  double noise;
+  double complex *phi;
+} RingJob;
+
+static void
+ring_task (gint64 r, guint worker, gpointer data)
+{
+  RingJob *job = data;
+  (void)worker;
+  solve_ring (job->sums, job->order + job->start[r], job->start[r + 1] - job->start[r], job->noise, job->phi);
+}
+
 static gboolean
 phase_solve (const SbFineGrid *grid, const double *sums, double noise, double eps, double complex *phi,
              double complex *absorption, GError **error)
@@ -42,8 +57,11 @@ phase_solve (const SbFineGrid *grid, const double *sums, double noise, double ep
   if (start == NULL)
     return FALSE;
   gint64 rings = fine_grid_rings (grid, order, start);
-  for (gint64 r = 0; r < rings; r++)
-    solve_ring (sums, order + start[r], start[r + 1] - start[r], noise, phi);
+  RingJob job = { sums, order, start, noise, phi };
+  for (gint64 r = 0; grid->engine == NULL && r < rings; r++)
+    ring_task (r, 0, &job);
+  if (grid->engine != NULL)
+    engine_parallel (grid->engine, rings, ring_task, &job);
   return TRUE;
 }
 

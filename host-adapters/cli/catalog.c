@@ -95,6 +95,12 @@ catalog_row_anywhere (const json_t *catalog, const char *name)
   return row;
 }
 
+const char *
+catalog_files (const Cli *cli)
+{
+  return json_string_value (json_object_get (cli->command, "files"));
+}
+
 /* Levenshtein's distance, one row of the table at a time. */
 static guint
 edit_distance (const char *a, const char *b)

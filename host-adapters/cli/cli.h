@@ -34,6 +34,8 @@ json_t *catalog_target (const Cli *cli, int i);
 /* A row by its JSON name in any of the sections, or in any command at all. */
 const json_t *catalog_row (const Cli *cli, const char *name);
 const json_t *catalog_row_anywhere (const json_t *catalog, const char *name);
+/* The row of the command that takes any number of files; NULL: none does. */
+const char *catalog_files (const Cli *cli);
 /* The word of the list nearest to a mistyped one; NULL where nothing is near. */
 const char *catalog_nearest (const char *word, GPtrArray *words);
 
@@ -71,10 +73,16 @@ int report_failure (const Cli *cli, int status, const char *message);
 /* Prints a result: its JSON or its table. */
 int report_result (const Cli *cli, const sb_result *result);
 
-/* ---- table.c, number.c ---- */
+/* ---- table.c, grid.c, number.c ---- */
 char *table_text (const json_t *catalog, const json_t *info);
+/* The rows of a table {"columns", "rows"}, of columns that are worth the room. */
+void append_grid (GString *out, const json_t *table);
 /* "6.07 ± 0.06": two significant digits of the uncertainty, the value rounded to match; NAN or 0: not known. */
 char *number_with_uncertainty (double value, double uncertainty);
+
+/* ---- voice.c ---- */
+/* Of processes that were started together one speaks: the others' words go nowhere, and come back where they are left. */
+void voice_follow (int rank);
 
 /* ---- show.c ---- */
 int show_result (Cli *cli);

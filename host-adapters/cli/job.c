@@ -113,6 +113,8 @@ open_all (const Cli *cli, sb_session **session, sb_data **data, sb_job **job)
   char *json = json_dumps (cli->session, 0);
   int status = sb_session_new (session, json);
   free (json);
+  if (status == SB_OK)
+    voice_follow (sb_session_rank (*session));
   if (status == SB_OK && cli->files != NULL) {
     json = json_dumps (cli->data, 0);
     status = sb_data_open (data, *session, cli->files[0], json);
@@ -136,6 +138,7 @@ job_run (Cli *cli)
     code = report_result (cli, sb_job_result (job));
   } else {
     const char *message = sb_job_error (job);
+    voice_follow (sb_session_rank (session));
     code = report_failure (cli, status, message[0] != '\0' ? message : "Stopped before the end.");
   }
   sb_job_free (job);

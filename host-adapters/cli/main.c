@@ -56,6 +56,24 @@ unknown_command (const Cli *cli, const char *word)
   return report_failure (cli, SB_ARGUMENT, message);
 }
 
+/* Files of a command that takes any number of them are one of its parameters, a line each. */
+static gboolean
+take_files (Cli *cli, GError **error)
+{
+  const char *row = catalog_files (cli), *given = json_string_value (json_object_get (cli->job, row));
+  g_autofree char *words = cli->files != NULL ? g_strjoinv ("\n", cli->files) : NULL;
+  g_autofree char *all = given != NULL && words != NULL ? g_strconcat (given, "\n", words, NULL) : g_strdup (words);
+  g_clear_pointer (&cli->files, g_strfreev);
+  if (all != NULL && json_object_set_new (cli->job, row, json_string (all)) != 0)
+    g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_FAILED, "A file's name is not UTF-8; give the folder instead.");
+  else if (all == NULL && given == NULL)
+    g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_FAILED,
+                 "Which files? Type: sideband %s FILE..., a folder, a pattern in quotes, or @ and the name of a list.", cli->word);
+  else
+    return TRUE;
+  return FALSE;
+}
+
 /* One file where the command takes one, none where it does not. */
 static gboolean
 check_files (const Cli *cli, GError **error)
@@ -91,7 +109,7 @@ run_command (Cli *cli, char **argv)
     fputs (help, stdout);
     return EXIT_DONE;
   }
-  if (!check_files (cli, &error))
+  if (catalog_files (cli) != NULL ? !take_files (cli, &error) : !check_files (cli, &error))
     return report_failure (cli, SB_ARGUMENT, error->message);
   if (cli->command == NULL)
     return strcmp (cli->word, "show") == 0 ? show_result (cli) : show_list (cli, cli->word);
@@ -125,6 +143,7 @@ dispatch (Cli *cli, int argc, char **argv)
 int
 main (int argc, char **argv)
 {
+  voice_follow (sb_session_rank (NULL));
   setlocale (LC_CTYPE, ""); /* not LC_NUMERIC: numbers are written with a point */
   Cli cli = { 0 };
   g_autoptr (GError) error = NULL;

@@ -34,11 +34,43 @@ monitor_warning (const Cli *cli, const char *message)
     fprintf (stderr, "warning: %s\n", message);
 }
 
+/* Of many acquisitions each one's end is told. */
+static void
+print_note (const Cli *cli, const char *message)
+{
+  if (cli->quiet)
+    return;
+  if (cli->log_json)
+    print_json_line (json_pack ("{ss ss}", "level", "info", "message", message));
+  else
+    fprintf (stderr, "%s\n", message);
+}
+
+typedef struct Remark {
+  int level;
+  char *message;
+} Remark;
+
+static void
+remark_free (gpointer pointer)
+{
+  Remark *remark = pointer;
+  g_free (remark->message);
+  g_free (remark);
+}
+
 static void
 on_remark (int level, const char *message, void *user_data)
 {
-  if (level >= 3)
-    g_async_queue_push (user_data, g_strdup (message));
+  const Monitor *monitor = user_data;
+  const char *word = monitor->cli->word;
+  gboolean own = g_str_has_prefix (message, word) && message[strlen (word)] == ':'; /* its start and its end */
+  if (level < 3 && (level < 1 || own || catalog_files (monitor->cli) == NULL))
+    return;
+  Remark *remark = g_new0 (Remark, 1);
+  remark->level = level;
+  remark->message = g_strdup (message);
+  g_async_queue_push (monitor->remarks, remark);
 }
 
 static void
@@ -52,11 +84,14 @@ erase (Monitor *monitor)
 static void
 print_remarks (Monitor *monitor)
 {
-  char *message;
-  while ((message = g_async_queue_try_pop (monitor->remarks)) != NULL) {
+  Remark *remark;
+  while ((remark = g_async_queue_try_pop (monitor->remarks)) != NULL) {
     erase (monitor);
-    monitor_warning (monitor->cli, message);
-    g_free (message);
+    if (remark->level >= 3)
+      monitor_warning (monitor->cli, remark->message);
+    else
+      print_note (monitor->cli, remark->message);
+    remark_free (remark);
   }
 }
 
@@ -68,8 +103,8 @@ monitor_new (const Cli *cli)
   monitor->bar = !cli->quiet && !cli->log_json && isatty (STDERR_FILENO);
   monitor->start = g_get_monotonic_time ();
   monitor->percent = -1;
-  monitor->remarks = g_async_queue_new_full (g_free);
-  sb_log_set (on_remark, monitor->remarks);
+  monitor->remarks = g_async_queue_new_full (remark_free);
+  sb_log_set (on_remark, monitor);
   return monitor;
 }
 

@@ -167,7 +167,7 @@ options_help (Cli *cli)
   const char *groups = strstr (help, "\n\n"); /* before: the usage as GOption sees it */
   gboolean file = cli->command == NULL ? strcmp (cli->word, "show") == 0
                                        : json_is_true (json_object_get (cli->command, "needs_data"));
-  g_autofree char *text = g_strdup_printf ("Usage: sideband %s%s [OPTION...]\n%s%s%s", cli->word, file ? " FILE" : "",
+  g_autofree char *text = g_strdup_printf ("Usage: sideband %s%s [OPTION...]\n%s%s%s", cli->word, catalog_files (cli) != NULL ? " FILE..." : file ? " FILE" : "",
                                            cli->command != NULL ? "\n" : "", catalog_text (cli->command, "help"),
                                            groups != NULL ? groups + (cli->command == NULL) : help);
   return wrap_help (text);

@@ -198,12 +198,16 @@ table_text (const json_t *catalog, const json_t *info)
   append_facts (out, catalog, info, "image");
   append_plain (out, info, "agreement", "S = ");
   append_facts (out, catalog, info, "branch");
+  append_facts (out, catalog, info, "series");
+  append_facts (out, catalog, info, "stack");
+  append_facts (out, catalog, info, "predicted");
   append_facts (out, catalog, info, "seconds");
   if (json_object_size (values) > 0) {
     g_string_append_c (out, '\n');
     append_values (out, values);
     append_conventions (out, values);
   }
+  append_grid (out, json_object_get (info, "table"));
   append_files (out, json_object_get (info, "files"));
   return g_string_free (out, FALSE);
 }

@@ -19,6 +19,7 @@ typedef struct {
   const CpuPairs *pairs;
   const SbkModel *model;
   const SbkAliases *aliases;
+  int add;          /* sums to what is in out */
   const double *x;  /* of the gradient; NULL: sums */
   double *out;      /* sums, or [groups][SBK_N] */
   Scratch *scratch; /* [workers] */
@@ -68,8 +69,8 @@ alias_task (int64_t i, unsigned worker, void *data)
   size_t size = s->wide ? sizeof (double) : sizeof (float);
   int64_t q = a->source[i], first = a->start[i];
   CpuAliasGroup group = { .spectrum = s, .vx = room->vx, .vy = room->vy, .k_first = job->view->k_first,
-                          .k_stride = job->view->k_stride, .model = job->model, .gamma = room->gamma, .sum = room->sum,
-                          .residual = room->residual };
+                          .k_stride = job->view->k_stride, .view = job->view, .model = job->model, .gamma = room->gamma, .sum = room->sum,
+                          .residual = room->residual, .add = job->add };
   if (cpu_cancelled (job->cancel))
     return;
   group.n = (int)(a->start[i + 1] - first);
@@ -104,7 +105,15 @@ SbkStatus
 cpu_aliases (SbkSpectrum *s, const SbkView *view, int precise, const SbkModel *model, const SbkAliases *aliases, double *out,
              const int *cancel, SbkError *error)
 {
-  AliasJob job = { s, view, cpu_pairs (s, precise), model, aliases, NULL, out, NULL, cancel };
+  AliasJob job = { s, view, cpu_pairs (s, precise), model, aliases, 0, NULL, out, NULL, cancel };
+  return run (&job, error);
+}
+
+SbkStatus
+cpu_aliases_part (SbkSpectrum *s, const SbkView *view, int precise, const SbkModel *model, const SbkAliases *aliases,
+                  double *out, const int *cancel, SbkError *error)
+{
+  AliasJob job = { s, view, cpu_pairs (s, precise), model, aliases, 1, NULL, out, NULL, cancel };
   return run (&job, error);
 }
 
@@ -115,7 +124,7 @@ cpu_alias_gradient (SbkSpectrum *s, const SbkView *view, int precise, const SbkM
   double *part = calloc ((size_t)aliases->n_groups * SBK_N + 1, sizeof *part);
   if (part == NULL)
     return cpu_fail (error, SBK_NO_MEMORY, "Not enough memory for the gradient.");
-  AliasJob job = { s, view, cpu_pairs (s, precise), model, aliases, x, part, NULL, cancel };
+  AliasJob job = { s, view, cpu_pairs (s, precise), model, aliases, 0, x, part, NULL, cancel };
   SbkStatus status = run (&job, error);
   memset (gradient, 0, SBK_N * sizeof *gradient);
   for (int64_t i = 0; i < aliases->n_groups; i++)

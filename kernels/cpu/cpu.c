@@ -25,13 +25,6 @@ cpu_cancelled (const int *cancel)
 }
 
 int64_t
-cpu_view_blocks (const SbkView *view)
-{
-  int64_t blocks = (view->q_count + SBK_LANES - 1) / SBK_LANES;
-  return blocks <= view->q_phase ? 0 : (blocks - view->q_phase + view->q_stride - 1) / view->q_stride;
-}
-
-int64_t
 cpu_view_block (const SbkView *view, int64_t i)
 {
   return view->q_first / SBK_LANES + view->q_phase + i * view->q_stride;
@@ -49,6 +42,7 @@ cpu_block_init (CpuBlock *block, const SbkSpectrum *s, const SbkView *view, int6
     block->valid[l] = index * SBK_LANES + l < view->q_first + view->q_count;
   block->k_first = view->k_first;
   block->k_stride = view->k_stride;
+  block->view = view;
   block->model = model;
 }
 
@@ -104,9 +98,12 @@ cpu_pairs (const SbkSpectrum *s, int precise)
 }
 
 double
-cpu_block_value (double h[2][SBK_LANES], double n[SBK_LANES])
+cpu_block_value (const CpuPairs *pairs, const CpuBlock *block, double h[2][SBK_LANES], double n[SBK_LANES])
 {
   double sum = 0;
+  memset (h, 0, 2 * SBK_LANES * sizeof **h);
+  memset (n, 0, SBK_LANES * sizeof *n);
+  pairs->value (block, h, n);
   for (int l = 0; l < SBK_LANES; l++)
     if (n[l] > 0)
       sum += (h[0][l] * h[0][l] + h[1][l] * h[1][l]) / n[l];
@@ -135,8 +132,7 @@ value_task (int64_t i, unsigned worker, void *data)
   for (int64_t c = 0; c < job->n_models && !cpu_cancelled (job->cancel); c++) {
     double h[2][SBK_LANES], n[SBK_LANES];
     cpu_block_init (&block, job->spectrum, job->view, cpu_view_block (job->view, i), &job->models[c]);
-    job->pairs->value (&block, h, n);
-    job->part[i * job->n_models + c] = cpu_block_value (h, n);
+    job->part[i * job->n_models + c] = cpu_block_value (job->pairs, &block, h, n);
   }
 }
 
@@ -144,7 +140,7 @@ static SbkStatus
 cpu_value (SbkSpectrum *s, const SbkView *view, int precise, int64_t n_models, const SbkModel *models, double *value,
            const int *cancel, SbkError *error)
 {
-  int64_t blocks = cpu_view_blocks (view);
+  int64_t blocks = sbk_view_blocks (view);
   double *part = calloc ((size_t)(blocks * n_models) + 1, sizeof *part);
   if (part == NULL)
     return cpu_fail (error, SBK_NO_MEMORY, "Not enough memory for a batch of %lld candidates.", (long long)n_models);
@@ -183,12 +179,16 @@ derivative_task (int64_t i, unsigned worker, void *data)
   if (cpu_cancelled (job->cancel))
     return;
   cpu_block_init (&block, job->spectrum, job->view, cpu_view_block (job->view, i), job->model);
-  job->pairs->value (&block, h, n);
-  part[0] = cpu_block_value (h, n);
-  if (job->count == 0)
-    job->pairs->gradient (&block, h, n, part + 1);
-  else
-    job->pairs->hessian (&block, h, n, job->count, job->chosen, &job->scratch[worker], part + 1, part + 1 + job->count);
+  part[0] = cpu_block_value (job->pairs, &block, h, n);
+  if (job->count == 0) {
+    job->pairs->gradient (&block, h, n, NULL, part + 1);
+    return;
+  }
+  CpuHessianScratch *scratch = &job->scratch[worker];
+  memset (scratch->first, 0, (size_t)sbk_carry_first (job->count) * sizeof (double));
+  memset (scratch->second, 0, (size_t)sbk_carry_second (job->count) * sizeof (double));
+  job->pairs->hessian (&block, h, n, job->count, job->chosen, scratch);
+  job->pairs->hessian_end (h, n, job->count, scratch->second, scratch->first, part + 1, part + 1 + job->count);
 }
 
 static void
@@ -204,7 +204,7 @@ static SbkStatus
 cpu_gradient (SbkSpectrum *s, const SbkView *view, int precise, const SbkModel *model, double *value,
               double gradient[SBK_N], const int *cancel, SbkError *error)
 {
-  int64_t blocks = cpu_view_blocks (view);
+  int64_t blocks = sbk_view_blocks (view);
   double sum[1 + SBK_N];
   DerivativeJob job = { s, view, cpu_pairs (s, precise), model, 0, NULL, 1 + SBK_N, NULL, NULL, cancel };
   job.part = calloc ((size_t)blocks * (size_t)job.width + 1, sizeof *job.part);
@@ -247,7 +247,7 @@ static SbkStatus
 cpu_hessian (SbkSpectrum *s, const SbkView *view, int precise, const SbkModel *model, int n, const int *chosen,
              double *value, double *gradient, double *hessian, const int *cancel, SbkError *error)
 {
-  int64_t blocks = cpu_view_blocks (view);
+  int64_t blocks = sbk_view_blocks (view);
   unsigned workers = s->context->threads.count;
   DerivativeJob job = { s, view, cpu_pairs (s, precise), model, n, chosen, 1 + n + n * (n + 1) / 2, NULL, NULL, cancel };
   double *sum = malloc ((size_t)job.width * sizeof *sum);
@@ -282,6 +282,7 @@ typedef struct {
   const SbkModel *model;
   const SbkFine *fine;
   SbkSumKind kind;
+  int add;
   double *out;
   const int *cancel;
 } SumsJob;
@@ -296,8 +297,8 @@ sums_task (int64_t task, unsigned worker, void *data)
   (void)worker;
   if (cpu_cancelled (job->cancel))
     return;
-  CpuFine fine = { .spectrum = s, .k_first = job->view->k_first, .k_stride = job->view->k_stride, .model = job->model,
-                   .kind = job->kind };
+  CpuFine fine = { .spectrum = s, .k_first = job->view->k_first, .k_stride = job->view->k_stride, .view = job->view,
+                   .model = job->model, .kind = job->kind, .add = job->add };
   int64_t first = task * SBK_LANES;
   fine.lanes = (int)(f->n - first < SBK_LANES ? f->n - first : SBK_LANES);
   for (int l = 0; l < SBK_LANES; l++) {
@@ -312,36 +313,43 @@ sums_task (int64_t task, unsigned worker, void *data)
 }
 
 static SbkStatus
+sums_run (SumsJob *job)
+{
+  const SbkContext *context = job->spectrum->context;
+  context->threads.run (context->threads.pool, (job->fine->n + SBK_LANES - 1) / SBK_LANES, sums_task, job);
+  return cpu_cancelled (job->cancel) ? SBK_CANCELLED : SBK_OK;
+}
+
+static SbkStatus
 cpu_sums (SbkSpectrum *s, const SbkView *view, int precise, const SbkModel *model, const SbkFine *fine, SbkSumKind kind,
           double *out, const int *cancel, SbkError *error)
 {
-  SumsJob job = { s, view, cpu_pairs (s, precise), model, fine, kind, out, cancel };
+  SumsJob job = { s, view, cpu_pairs (s, precise), model, fine, kind, 0, out, cancel };
   (void)error;
-  s->context->threads.run (s->context->threads.pool, (fine->n + SBK_LANES - 1) / SBK_LANES, sums_task, &job);
-  return cpu_cancelled (cancel) ? SBK_CANCELLED : SBK_OK;
+  return sums_run (&job);
 }
 
-/* ---- power ---- */
+static SbkStatus
+cpu_sums_part (SbkSpectrum *s, const SbkView *view, int precise, const SbkModel *model, const SbkFine *fine, SbkSumKind kind,
+               double *out, const int *cancel, SbkError *error)
+{
+  SumsJob job = { s, view, cpu_pairs (s, precise), model, fine, kind, 1, out, cancel };
+  (void)error;
+  return sums_run (&job);
+}
 
-SbkStatus
+static SbkStatus
 cpu_power (SbkSpectrum *s, const SbkView *view, double *power, SbkError *error)
 {
-  CpuBlock block;
-  (void)error;
+  int64_t n = sbk_view_count (view);
+  double *sums = calloc ((size_t)n + 1, sizeof *sums);
+  if (sums == NULL)
+    return cpu_fail (error, SBK_NO_MEMORY, "Not enough memory for the power of %lld frequencies.", (long long)n);
+  cpu_power_sums (s, view, sums, error);
   *power = 0;
-  for (int64_t i = 0; i < cpu_view_blocks (view); i++) {
-    double lane[SBK_LANES] = { 0 };
-    cpu_block_init (&block, s, view, cpu_view_block (view, i), NULL);
-    for (int64_t k = view->k_first; k < s->n_pixels; k += view->k_stride)
-      for (int l = 0; l < SBK_LANES; l++) {
-        int64_t at = 2 * SBK_LANES * k + l;
-        double re = s->wide ? ((const double *)block.g)[at] : (double)((const float *)block.g)[at];
-        double im = s->wide ? ((const double *)block.g)[at + SBK_LANES] : (double)((const float *)block.g)[at + SBK_LANES];
-        lane[l] += re * re + im * im;
-      }
-    for (int l = 0; l < SBK_LANES; l++)
-      *power += block.valid[l] * lane[l];
-  }
+  for (int64_t q = 0; q < n; q++)
+    *power += sums[q];
+  free (sums);
   return SBK_OK;
 }
 
@@ -355,6 +363,7 @@ const SbkBackend sbk_cpu = {
   .spectrum_from_values = cpu_spectrum_from_values,
   .spectrum_free = cpu_spectrum_free,
   .spectrum_set_q = cpu_spectrum_set_q,
+  .pairs_at_once = 5e7,
   .power = cpu_power,
   .spectrum_read = cpu_spectrum_read,
   .value = cpu_value,
@@ -365,4 +374,12 @@ const SbkBackend sbk_cpu = {
   .geometry = cpu_geometry,
   .aliases = cpu_aliases,
   .alias_gradient = cpu_alias_gradient,
+  .value_sums = cpu_value_sums,
+  .gradient_part = cpu_gradient_part,
+  .hessian_part = cpu_hessian_part,
+  .hessian_end = cpu_hessian_end,
+  .geometry_part = cpu_geometry_part,
+  .power_sums = cpu_power_sums,
+  .sums_part = cpu_sums_part,
+  .aliases_part = cpu_aliases_part,
 };

@@ -24,6 +24,7 @@ struct SbkSpectrum {
   double *vx, *vy;   /* [n_blocks * SBK_LANES], padded far outside */
   int wide;          /* G in float64 */
   void *g;
+  size_t g_bytes;
 };
 
 /* What one block needs to know. */
@@ -33,6 +34,7 @@ typedef struct CpuBlock {
   const double *vx, *vy;     /* [SBK_LANES] */
   double valid[SBK_LANES];   /* 1: the lane counts, 0: beyond the view */
   int64_t k_first, k_stride;
+  const SbkView *view;       /* whose rows count */
   const SbkModel *model;
 } CpuBlock;
 
@@ -50,8 +52,10 @@ typedef struct CpuFine {
   double vx[SBK_LANES], vy[SBK_LANES];
   int lanes;
   int64_t k_first, k_stride;
+  const SbkView *view;       /* whose rows count */
   const SbkModel *model;
   SbkSumKind kind;
+  int add;                   /* to what is in the output */
 } CpuFine;
 
 /* One measured frequency with its aliases, in tiles of SBK_LANES. */
@@ -62,26 +66,33 @@ typedef struct CpuAliasGroup {
   int n, tiles;
   const double *vx, *vy;     /* [tiles * SBK_LANES], padded far outside */
   int64_t k_first, k_stride;
+  const SbkView *view;       /* whose rows count */
   const SbkModel *model;
   const double *x;           /* [n][2] of the gradient */
   double *gamma;             /* scratch [CPU_ALIAS_PIXELS][2][(tiles + 1) * SBK_LANES], of the arithmetic's type */
+  int add;                   /* to what is in the output */
   double *sum;               /* scratch [n + 1][2][tiles * SBK_LANES] */
   void *residual;            /* scratch [n_pixels][2][SBK_LANES], as G is stored */
 } CpuAliasGroup;
 
 /* One set for each pair of arithmetic and storage. */
 typedef struct CpuPairs {
-  /* h[2][SBK_LANES], n[SBK_LANES] of the block */
+  /* adds to h[2][SBK_LANES], n[SBK_LANES] of the block */
   void (*value) (const CpuBlock *block, double h[2][SBK_LANES], double n[SBK_LANES]);
-  /* after value: adds to gradient[SBK_N] */
-  void (*gradient) (const CpuBlock *block, double h[2][SBK_LANES], double n[SBK_LANES], double gradient[SBK_N]);
-  /* after value: gradient[n], upper triangle of the Hessian by rows [n (n + 1) / 2] */
+  /* after value: adds to the moments carry[SBK_CARRY_GRADIENT] (NULL: its own, from zero), then, unless it is NULL, to
+   * gradient[SBK_N] */
+  void (*gradient) (const CpuBlock *block, double h[2][SBK_LANES], double n[SBK_LANES], double *carry, double *gradient);
+  /* after value: adds to scratch */
   void (*hessian) (const CpuBlock *block, double h[2][SBK_LANES], double n[SBK_LANES], int count, const int *chosen,
-                   CpuHessianScratch *scratch, double *gradient, double *hessian);
+                   CpuHessianScratch *scratch);
+  /* from complete sums: adds to gradient[n] and the upper triangle of the Hessian by rows [n (n + 1) / 2] */
+  void (*hessian_end) (double h[2][SBK_LANES], double n[SBK_LANES], int count, const double *second, const double *first,
+                       double *gradient, double *hessian);
   void (*sums) (const CpuFine *fine, double *out /* [lanes][width] */);
   void (*aliases) (const CpuAliasGroup *group, double *out /* [sbk_alias_width (n)] */);
-  /* after value: adds the derivatives by turn and scale of the pixels */
-  void (*geometry) (const CpuBlock *block, double h[2][SBK_LANES], double n[SBK_LANES], double derivative[2]);
+  /* after value: adds the derivatives by turn and scale of the pixels to carry (NULL: its own, from zero), then, unless it
+   * is NULL, to derivative[2] */
+  void (*geometry) (const CpuBlock *block, double h[2][SBK_LANES], double n[SBK_LANES], double *carry, double *derivative);
   void (*alias_gradient) (const CpuAliasGroup *group, double gradient[SBK_N]); /* adds */
 } CpuPairs;
 
@@ -113,18 +124,30 @@ SbkStatus cpu_aliases (SbkSpectrum *spectrum, const SbkView *view, int precise, 
 SbkStatus cpu_alias_gradient (SbkSpectrum *spectrum, const SbkView *view, int precise, const SbkModel *model,
                               const SbkAliases *aliases, const double *x, double gradient[SBK_N], const int *cancel,
                               SbkError *error);
+SbkStatus cpu_aliases_part (SbkSpectrum *spectrum, const SbkView *view, int precise, const SbkModel *model,
+                            const SbkAliases *aliases, double *out, const int *cancel, SbkError *error);
+SbkStatus cpu_value_sums (SbkSpectrum *spectrum, const SbkView *view, int precise, int64_t n_models, const SbkModel *models,
+                          double *sums, const int *cancel, SbkError *error);
+SbkStatus cpu_gradient_part (SbkSpectrum *spectrum, const SbkView *view, int precise, const SbkModel *model,
+                             const double *sums, double *carry, double *gradient, const int *cancel, SbkError *error);
+SbkStatus cpu_hessian_part (SbkSpectrum *spectrum, const SbkView *view, int precise, const SbkModel *model, int n,
+                            const int *chosen, const double *sums, double *first, double *second, const int *cancel,
+                            SbkError *error);
+SbkStatus cpu_hessian_end (SbkContext *context, const SbkView *view, int n, const double *sums, const double *first,
+                           const double *second, double *gradient, double *hessian, SbkError *error);
+SbkStatus cpu_geometry_part (SbkSpectrum *spectrum, const SbkView *view, int precise, const SbkModel *model,
+                             const double *sums, double *carry, double *derivative, const int *cancel, SbkError *error);
+SbkStatus cpu_power_sums (SbkSpectrum *spectrum, const SbkView *view, double *sums, SbkError *error);
 SbkStatus cpu_spectrum_set_q (SbkSpectrum *spectrum, const double *vx, const double *vy, SbkError *error);
-SbkStatus cpu_power (SbkSpectrum *spectrum, const SbkView *view, double *power, SbkError *error);
 SbkStatus cpu_spectrum_read (SbkSpectrum *spectrum, int64_t first_pixel, int64_t n_pixels, double *g, SbkError *error);
 
 SbkStatus cpu_fail (SbkError *error, SbkStatus status, const char *format, ...) __attribute__ ((format (printf, 3, 4)));
 int cpu_cancelled (const int *cancel);
-/* |h|^2 / n of a block's lanes, in order. */
-double cpu_block_value (double h[2][SBK_LANES], double n[SBK_LANES]);
+/* h and n of a block from nothing; returns sum |h|^2 / n of its lanes, in order. */
+double cpu_block_value (const CpuPairs *pairs, const CpuBlock *block, double h[2][SBK_LANES], double n[SBK_LANES]);
 /* The kernels for this G, in float64 where precise. */
 const CpuPairs *cpu_pairs (const SbkSpectrum *spectrum, int precise);
-/* Blocks of a view: their number, and the index of the i-th. */
-int64_t cpu_view_blocks (const SbkView *view);
+/* Index of a view's i-th block. */
 int64_t cpu_view_block (const SbkView *view, int64_t i);
 void cpu_block_init (CpuBlock *block, const SbkSpectrum *spectrum, const SbkView *view, int64_t index,
                      const SbkModel *model);

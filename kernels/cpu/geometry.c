@@ -42,16 +42,15 @@ geometry_task (int64_t i, unsigned worker, void *data)
   if (cpu_cancelled (job->cancel))
     return;
   cpu_block_init (&block, job->spectrum, job->view, cpu_view_block (job->view, i), job->model);
-  job->pairs->value (&block, h, n);
-  job->part[3 * i] = cpu_block_value (h, n);
-  job->pairs->geometry (&block, h, n, job->part + 3 * i + 1);
+  job->part[3 * i] = cpu_block_value (job->pairs, &block, h, n);
+  job->pairs->geometry (&block, h, n, NULL, job->part + 3 * i + 1);
 }
 
 SbkStatus
 cpu_geometry (SbkSpectrum *s, const SbkView *view, int precise, const SbkModel *model, double *value, double derivative[2],
               const int *cancel, SbkError *error)
 {
-  int64_t blocks = cpu_view_blocks (view);
+  int64_t blocks = sbk_view_blocks (view);
   double *part = calloc (3 * (size_t)blocks + 1, sizeof *part);
   if (part == NULL)
     return cpu_fail (error, SBK_NO_MEMORY, "Not enough memory for the derivatives.");

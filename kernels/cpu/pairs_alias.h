@@ -87,16 +87,34 @@ FN (alias_products) (const CpuAliasGroup *group, int count)
   }
 }
 
+/* group->sum as the parts before left it in out. */
+static void
+FN (alias_resume) (const CpuAliasGroup *group, const double *out)
+{
+  int64_t lanes = (int64_t)group->tiles * SBK_LANES;
+  for (int m = 0; m < group->n; m++)
+    for (int l = m; l < group->n; l++) {
+      group->sum[2 * m * lanes + l] = *out++;
+      group->sum[(2 * m + 1) * lanes + l] = *out++;
+    }
+  for (int m = 0; m < group->n; m++) {
+    group->sum[2 * group->n * lanes + m] = *out++;
+    group->sum[(2 * group->n + 1) * lanes + m] = -*out++;
+  }
+}
+
 static void
 FN (alias_sums) (const CpuAliasGroup *group, double *out)
 {
   const SbkSpectrum *s = group->spectrum;
   int64_t lanes = (int64_t)group->tiles * SBK_LANES, at = 0;
   memset (group->sum, 0, (size_t)(group->n + 1) * 2 * (size_t)lanes * sizeof (double));
+  if (group->add)
+    FN (alias_resume) (group, out);
   for (int64_t index = 0; index < s->n_rows; index++) {
     int64_t from = s->row_start[index], end = s->row_start[index + 1];
     from += (group->k_first - from % group->k_stride + group->k_stride) % group->k_stride;
-    while (from < end) {
+    while (from < end && sbk_view_row (group->view, index)) {
       int64_t left = (end - from + group->k_stride - 1) / group->k_stride;
       int count = (int)(left < CPU_ALIAS_PIXELS ? left : CPU_ALIAS_PIXELS);
       FN (alias_fill) (group, index, from, count);
@@ -124,7 +142,7 @@ FN (alias_residual) (const CpuAliasGroup *group)
   for (int64_t index = 0; index < s->n_rows; index++) {
     int64_t from = s->row_start[index], end = s->row_start[index + 1];
     from += (group->k_first - from % group->k_stride + group->k_stride) % group->k_stride;
-    while (from < end) {
+    while (from < end && sbk_view_row (group->view, index)) {
       int64_t left = (end - from + group->k_stride - 1) / group->k_stride;
       int count = (int)(left < CPU_ALIAS_PIXELS ? left : CPU_ALIAS_PIXELS);
       FN (alias_fill) (group, index, from, count);
@@ -154,7 +172,7 @@ FN (alias_gradient) (const CpuAliasGroup *group, double gradient[SBK_N])
   for (int tile = 0; tile < group->tiles; tile++) {
     CpuBlock block = { .spectrum = group->spectrum, .g = group->residual, .vx = group->vx + tile * SBK_LANES,
                        .vy = group->vy + tile * SBK_LANES, .k_first = group->k_first, .k_stride = group->k_stride,
-                       .model = group->model };
+                       .view = group->view, .model = group->model };
     double re[SBK_LANES], im[SBK_LANES];
     vec r_of[SBK_LANES / W][3];
     for (int l = 0; l < SBK_LANES; l++) {
@@ -168,6 +186,9 @@ FN (alias_gradient) (const CpuAliasGroup *group, double gradient[SBK_N])
       r_of[part][1] = FN (load_double) (im + part * W);
       r_of[part][2] = FN (splat) (0);
     }
-    FN (gradient_with) (&block, r_of, gradient);
+    BlockMoments m;
+    memset (&m, 0, sizeof m);
+    FN (gradient_with) (&block, r_of, &m);
+    gradient_of_block (&block, &m, gradient);
   }
 }

@@ -110,10 +110,11 @@ FN (geometry_row) (const CpuBlock *block, const Row *row, const Slopes *slopes, 
 }
 
 static void
-FN (pairs_geometry) (const CpuBlock *block, double h[2][SBK_LANES], double n[SBK_LANES], double derivative[2])
+FN (pairs_geometry) (const CpuBlock *block, double h[2][SBK_LANES], double n[SBK_LANES], double *carry, double *derivative)
 {
   const SbkSpectrum *s = block->spectrum;
-  double chi_x[SBK_N_MONOMIALS] = { 0 }, out[2][SBK_LANES] = { { 0 } };
+  double chi_x[SBK_N_MONOMIALS] = { 0 }, own[2][SBK_LANES] = { { 0 } };
+  double (*out)[SBK_LANES] = carry != NULL ? (double (*)[SBK_LANES])carry : own;
   for (int i = 0; i < SBK_DEGREE; i++)
     for (int j = 0; i + j < SBK_DEGREE; j++)
       chi_x[sbk_monomial (i, j)] = (i + 1) * block->model->chi[sbk_monomial (i + 1, j)];
@@ -124,12 +125,14 @@ FN (pairs_geometry) (const CpuBlock *block, double h[2][SBK_LANES], double n[SBK
     for (int64_t index = 0; index < s->n_rows; index++) {
       Row row;
       Slopes slopes;
+      if (!sbk_view_row (block->view, index))
+        continue;
       FN (row_begin) (&row, s, block->model, index, vx, vy);
       FN (slopes_begin) (&slopes, s, chi_x, index, vx, vy);
       FN (geometry_row) (block, &row, &slopes, r_of, half, index, out);
     }
   }
-  for (int l = 0; l < SBK_LANES; l++)
+  for (int l = 0; derivative != NULL && l < SBK_LANES; l++)
     for (int i = 0; i < 2; i++)
       derivative[i] += block->valid[l] * out[i][l];
 }

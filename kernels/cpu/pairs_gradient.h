@@ -87,7 +87,7 @@ FN (gradient_segment) (const CpuBlock *block, const Row *row, const vec r_of[3],
 
 #ifndef SBK_GRADIENT_ENDS
 #define SBK_GRADIENT_ENDS
-/* Moments of a block in float64, all lanes. */
+/* Moments of a block in float64, all lanes: SBK_CARRY_GRADIENT of them. */
 typedef struct BlockMoments {
   double a[SBK_N_MONOMIALS][SBK_LANES], b[SBK_N_MONOMIALS][SBK_LANES]; /* sum t x^i y^j */
   double u[3][SBK_LANES]; /* [0] sum (u_a + u_b), [1] sum (E_a u_a + E_b u_b) */
@@ -109,8 +109,9 @@ shifted_moment (double m[SBK_N_MONOMIALS][SBK_LANES], int lane, int i, int j, do
   return sum;
 }
 
-/* sum (t_a - t_b) B(k) - t_a B(k-q) + t_b B(k+q) for every monomial B, 2 pi from turns; tilt and depth. */
-static void
+/* sum (t_a - t_b) B(k) - t_a B(k-q) + t_b B(k+q) for every monomial B, 2 pi from turns; tilt and depth. Never inlined: the
+ * same instructions whoever calls it. */
+static void __attribute__ ((noinline))
 gradient_of_block (const CpuBlock *block, BlockMoments *m, double gradient[SBK_N])
 {
   for (int l = 0; l < SBK_LANES; l++) {
@@ -156,14 +157,12 @@ FN (moments_flush) (const CpuBlock *block, const Moments *sum, double x, int hal
   }
 }
 
-/* With r = r_of[0, 1] G - r_of[2] gamma of each part of the block. */
+/* Adds the moments with r = r_of[0, 1] G - r_of[2] gamma of each part of the block. */
 static void
-FN (gradient_with) (const CpuBlock *block, vec (*r_of)[3], double gradient[SBK_N])
+FN (gradient_with) (const CpuBlock *block, vec (*r_of)[3], BlockMoments *m)
 {
   const SbkSpectrum *s = block->spectrum;
   int thick = block->model->depth != 0;
-  BlockMoments m;
-  memset (&m, 0, sizeof m);
   for (int half = 0; half < SBK_LANES / W; half++) {
     const double *vx = block->vx + half * W, *vy = block->vy + half * W;
     for (int64_t index = 0; index < s->n_rows; index++) {
@@ -189,18 +188,22 @@ FN (gradient_with) (const CpuBlock *block, vec (*r_of)[3], double gradient[SBK_N
 #undef THIN_CALL
 #undef THICK_CALL
       if (begun)
-        FN (moments_flush) (block, &sum, s->row_x[index], half, &m);
+        FN (moments_flush) (block, &sum, s->row_x[index], half, m);
     }
   }
-  gradient_of_block (block, &m, gradient);
 }
 
 static void
-FN (pairs_gradient) (const CpuBlock *block, double h[2][SBK_LANES], double n[SBK_LANES], double gradient[SBK_N])
+FN (pairs_gradient) (const CpuBlock *block, double h[2][SBK_LANES], double n[SBK_LANES], double *carry, double *gradient)
 {
   vec r_of[SBK_LANES / W][3];
+  BlockMoments own, *m = carry != NULL ? (BlockMoments *)carry : &own;
+  if (carry == NULL)
+    memset (m, 0, sizeof *m);
   for (int half = 0; half < SBK_LANES / W; half++)
     FN (residual_factors) (h, n, half, r_of[half]);
-  FN (gradient_with) (block, r_of, gradient);
+  FN (gradient_with) (block, r_of, m);
+  if (gradient != NULL)
+    gradient_of_block (block, m, gradient);
 }
 #undef Moments

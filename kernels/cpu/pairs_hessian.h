@@ -10,8 +10,8 @@ triangle (int n, int i, int j)
 }
 
 /* The rest of a block, from sums over pixels: second[] = sum Re (conj (gamma_ij) r) - w Re <gamma_i, gamma_j>,
- * first[] = Re h_i, Im h_i, n_i. */
-static void
+ * first[] = Re h_i, Im h_i, n_i. Never inlined: the same instructions whoever calls it. */
+static void __attribute__ ((noinline))
 hessian_of_block (double h[2][SBK_LANES], double n[SBK_LANES], int count, const double *second, const double *first,
                   double *gradient, double *hessian)
 {
@@ -241,12 +241,10 @@ FN (hessian_begin) (Hessian *z, int count, const int *chosen)
 
 static void
 FN (pairs_hessian) (const CpuBlock *block, double h[2][SBK_LANES], double n[SBK_LANES], int count, const int *chosen,
-                    CpuHessianScratch *scratch, double *gradient, double *hessian)
+                    CpuHessianScratch *scratch)
 {
   const SbkSpectrum *s = block->spectrum;
   Hessian z;
-  memset (scratch->second, 0, (size_t)count * (size_t)(count + 1) / 2 * SBK_LANES * sizeof (double));
-  memset (scratch->first, 0, (size_t)count * 3 * SBK_LANES * sizeof (double));
   FN (hessian_begin) (&z, count, chosen);
   z.thin = block->model->depth == 0 && z.n_chi == count;
   for (int half = 0; half < SBK_LANES / W; half++) {
@@ -269,7 +267,6 @@ FN (pairs_hessian) (const CpuBlock *block, double h[2][SBK_LANES], double n[SBK_
         FN (hessian_flush) (&z, half, scratch);
     }
   }
-  hessian_of_block (h, n, count, scratch->second, scratch->first, gradient, hessian);
 }
 #undef Hessian
 #undef Side

@@ -86,10 +86,13 @@ static void
 FN (pairs_sums) (const CpuFine *fine, double *out)
 {
   const SbkSpectrum *s = fine->spectrum;
-  CpuBlock block = { .spectrum = s, .k_first = fine->k_first, .k_stride = fine->k_stride, .model = fine->model };
+  CpuBlock block = { .spectrum = s, .k_first = fine->k_first, .k_stride = fine->k_stride, .view = fine->view, .model = fine->model };
   int width = sbk_sum_width (fine->kind), thick = fine->model->depth != 0;
   double total[8][SBK_LANES];
   memset (total, 0, sizeof total);
+  for (int l = 0; fine->add && l < fine->lanes; l++)
+    for (int i = 0; i < width; i++)
+      total[i][l] = out[l * width + i];
   for (int half = 0; half * W < fine->lanes; half++) {
     const double *vx = fine->vx + half * W, *vy = fine->vy + half * W;
     for (int64_t index = 0; index < s->n_rows; index++) {

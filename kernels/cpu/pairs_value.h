@@ -1,4 +1,4 @@
-/* h = <gamma, G> and n = <gamma, gamma> of a block: the value pass. */
+/* h = <gamma, G> and n = <gamma, gamma> of a block, added row by row to what is there: the value pass. */
 
 #define Row FN (Row)
 /* W lanes on one detector row. */
@@ -109,6 +109,8 @@ FN (value_segment) (const CpuBlock *block, const Row *row, int half, int64_t fro
   do {                                                                                                                  \
     double minus_x_[W], minus_y_[W];                                                                                    \
     int64_t cut_[4];                                                                                                    \
+    if (!sbk_view_row ((block)->view, index))                                                                           \
+      break;                                                                                                            \
     for (int l_ = 0; l_ < W; l_++) {                                                                                    \
       minus_x_[l_] = -(vx)[l_];                                                                                         \
       minus_y_[l_] = -(vy)[l_];                                                                                         \
@@ -147,8 +149,6 @@ FN (pairs_value) (const CpuBlock *block, double h[2][SBK_LANES], double n[SBK_LA
 {
   const SbkSpectrum *s = block->spectrum;
   int thick = block->model->depth != 0;
-  for (int l = 0; l < SBK_LANES; l++)
-    h[0][l] = h[1][l] = n[l] = 0;
   for (int half = 0; half < SBK_LANES / W; half++) {
     const double *vx = block->vx + half * W, *vy = block->vy + half * W;
     for (int64_t index = 0; index < s->n_rows; index++) {

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "kernels/cpu/fft.h"
 
@@ -19,6 +20,34 @@ copy (const void *from, size_t bytes)
   if (to != NULL && bytes > 0)
     memcpy (to, from, bytes);
   return to;
+}
+
+/* G from the system itself, so that what is freed really goes back: an allocator keeps blocks of some MB for later. */
+enum { PAGED_BYTES = 1 << 20 };
+
+static void *
+g_alloc (size_t bytes)
+{
+  void *g = NULL;
+  if (bytes >= PAGED_BYTES) {
+    g = mmap (NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (g == MAP_FAILED)
+      return NULL;
+#ifdef MADV_HUGEPAGE
+    madvise (g, bytes, MADV_HUGEPAGE); /* fewer faults where it is made anew each pass */
+#endif
+    return g;
+  }
+  return posix_memalign (&g, 64, bytes) == 0 ? g : NULL;
+}
+
+static void
+g_release (void *g, size_t bytes)
+{
+  if (bytes >= PAGED_BYTES && g != NULL)
+    munmap (g, bytes);
+  else
+    free (g);
 }
 
 static double
@@ -39,7 +68,7 @@ cpu_spectrum_free (SbkSpectrum *s)
   free (s->pixel_a);
   free (s->vx);
   free (s->vy);
-  free (s->g);
+  g_release (s->g, s->g_bytes);
   free (s);
 }
 
@@ -66,8 +95,8 @@ cpu_spectrum_alloc (SbkContext *context, SbkSpectrum **out, const SbkPixels *pix
   s->pixel_a = malloc ((size_t)s->n_pixels * sizeof *s->pixel_a + 1);
   s->vx = malloc (lanes * sizeof *s->vx + 1);
   s->vy = malloc (lanes * sizeof *s->vy + 1);
-  if (posix_memalign (&s->g, 64, bytes + 64) != 0)
-    s->g = NULL;
+  s->g_bytes = bytes + 64;
+  s->g = g_alloc (s->g_bytes);
   if (!s->row_start || !s->row_x || !s->pixel_y || !s->pixel_a || !s->vx || !s->vy || !s->g) {
     cpu_spectrum_free (s);
     return cpu_fail (error, SBK_NO_MEMORY, "G needs %.1f MB of memory, which could not be had; give a smaller scan region.",
@@ -199,6 +228,8 @@ pixels_task (int64_t task, unsigned worker, void *data)
   count = count < PIXELS_A_TASK ? count : PIXELS_A_TASK;
   for (int64_t p = 0; p < count; p++) {
     load_column (f, first + p, real);
+    if (f->counts->taken != NULL)
+      f->counts->taken (f->counts->owner);
     sbk_fft_run (f->fft, real, half + (size_t)(p * rows * width * 2) * size);
   }
   for (int64_t q = 0; q < s->n_q; q++) {

@@ -1,4 +1,4 @@
-/* Counts to G: columns about their means, real transforms of the scan, the frequencies that are kept. And images back. */
+/* Counts to G: columns about their means, real transforms of the scan, the frequencies that are kept. */
 #include "kernels/cuda/pairs.cuh"
 
 #include <math.h>
@@ -273,25 +273,6 @@ transform_all (FromCounts *f, const int *cancel, SbkError *error)
   if (status == SBK_OK)
     status = cuda_check (context, cudaStreamSynchronize (context->stream), "The transform of the scan", error);
   cuda_fft_free (f->fft);
-  return status;
-}
-
-/* half (rows x (cols / 2 + 1) complex) -> real image, not normalised. */
-SbkStatus
-cuda_image (SbkContext *context, int64_t rows, int64_t cols, double *half, double *out, SbkError *error)
-{
-  size_t n = (size_t)(rows * cols) * sizeof (double), m = (size_t)(rows * (cols / 2 + 1)) * sizeof (double2);
-  void *in = cuda_room (context, ROOM_HALF, m, error), *image = cuda_room (context, ROOM_IMAGE, n, error);
-  CudaFft *fft = NULL;
-  if (in == NULL || image == NULL)
-    return SBK_NO_MEMORY;
-  SbkStatus status = cuda_fft_get (&fft, context, rows, cols, 1, 1, 1, error);
-  if (status == SBK_OK)
-    status = cuda_send (context, in, half, m, error);
-  if (status == SBK_OK)
-    status = cuda_fft_run (fft, in, image, error);
-  if (status == SBK_OK)
-    status = cuda_fetch (context, out, image, n, error);
   return status;
 }
 

@@ -24,6 +24,11 @@ enum {
   ROOM_COUNTS,
   ROOM_IMAGE,
   ROOM_HALF,
+  ROOM_ALIASES,  /* groups, their members and amplitudes */
+  ROOM_RESIDUAL, /* what they leave of G */
+  ROOM_KEPT_FINE,
+  ROOM_PLACES,
+  ROOM_PHI,
   ROOMS
 };
 
@@ -36,9 +41,12 @@ struct SbkContext {
   int device;
   int processors;
   cudaStream_t stream;
+  cudaEvent_t staged[2];  /* the halves of pinned memory are free again */
   CudaRoom room[ROOMS];
   void *pinned;
   size_t pinned_size;
+  uint64_t fine_stamp, places_stamp; /* of what ROOM_KEPT_FINE and ROOM_PLACES hold */
+  double fine_reach;                 /* largest |q| there */
   CudaFft *fft[FFT_KEPT];
 };
 
@@ -55,9 +63,10 @@ typedef struct CudaG {
   const float2 *pixel_f;
   double dy, edge;
   const double *vx, *vy;  /* [n_q] */
+  const int *column;      /* where G of a frequency lies; NULL: at its own place */
   int q_first, q_count, q_stride, q_phase; /* q_count: frequencies the view holds, q_stride in blocks of SBK_LANES */
   int q_end;              /* frequencies at or beyond it are not of the view */
-  int k_first, k_stride;
+  int k_first, k_stride, row_first, row_stride; /* row_stride >= 1 */
   int chunk_rows, chunks;
 } CudaG;
 
@@ -66,6 +75,7 @@ struct SbkSpectrum {
   int64_t n_pixels, n_rows, n_q;
   int wide;
   double v_max;           /* largest |q| */
+  double scale;           /* of the detector sampling, over that G was made with */
   CudaG view;             /* all of it */
   void *memory[10];
   int n_memory;
@@ -104,10 +114,48 @@ SbkStatus cuda_hessian (SbkSpectrum *spectrum, const SbkView *view, int precise,
 SbkStatus cuda_sums (SbkSpectrum *spectrum, const SbkView *view, int precise, const SbkModel *model, const SbkFine *fine,
                      SbkSumKind kind, double *out, const int *cancel, SbkError *error);
 
-SbkStatus cuda_image (SbkContext *context, int64_t rows, int64_t cols, double *half, double *out, SbkError *error);
+SbkStatus cuda_image (SbkContext *context, const SbkPlaces *places, const double *phi, double *out, float *rounded,
+                      SbkError *error);
 
 /* Which depth factor a model takes (an enumerator of pairs.cuh) where |q| <= v_max. */
 int cuda_depth (const SbkSpectrum *spectrum, const SbkModel *model, double v_max);
+
+/* Derivatives of |r|^2, r = f G - w gamma, from factors[3][q_count] on the device into total[SBK_N] there. g: what stands in
+ * for the spectrum's G, frequencies and columns; NULL: its own. */
+SbkStatus cuda_gradient_pass (SbkSpectrum *s, const SbkView *view, int64_t q_count, const CudaG *g, int wide, int precise,
+                              int depth, const SbkModel *on_device, const double *factors, double *total, SbkError *error);
+
+/* h and n of [q_count] to the factors of the gradient, in place on the device. */
+void cuda_gradient_factors (SbkContext *context, int64_t q_count, double *h);
+SbkStatus cuda_geometry_pass (SbkSpectrum *s, const SbkView *view, int64_t q_count, int precise, const SbkModel *model,
+                              double *total, SbkError *error);
+
+SbkStatus cuda_parts_begin (SbkContext *context, int64_t n, const double *sums, const SbkModel *model, SbkError *error);
+SbkStatus cuda_value_sums (SbkSpectrum *spectrum, const SbkView *view, int precise, int64_t n_models, const SbkModel *models,
+                           double *sums, const int *cancel, SbkError *error);
+SbkStatus cuda_gradient_part (SbkSpectrum *spectrum, const SbkView *view, int precise, const SbkModel *model,
+                              const double *sums, double *carry, double *gradient, const int *cancel, SbkError *error);
+SbkStatus cuda_hessian_part (SbkSpectrum *spectrum, const SbkView *view, int precise, const SbkModel *model, int n,
+                             const int *chosen, const double *sums, double *first, double *second, const int *cancel,
+                             SbkError *error);
+SbkStatus cuda_hessian_end (SbkContext *context, const SbkView *view, int n, const double *sums, const double *first,
+                            const double *second, double *gradient, double *hessian, SbkError *error);
+SbkStatus cuda_geometry_part (SbkSpectrum *spectrum, const SbkView *view, int precise, const SbkModel *model,
+                              const double *sums, double *carry, double *derivative, const int *cancel, SbkError *error);
+SbkStatus cuda_power_sums (SbkSpectrum *spectrum, const SbkView *view, double *sums, SbkError *error);
+SbkStatus cuda_sums_part (SbkSpectrum *spectrum, const SbkView *view, int precise, const SbkModel *model, const SbkFine *fine,
+                          SbkSumKind kind, double *out, const int *cancel, SbkError *error);
+SbkStatus cuda_aliases_part (SbkSpectrum *spectrum, const SbkView *view, int precise, const SbkModel *model,
+                             const SbkAliases *aliases, double *out, const int *cancel, SbkError *error);
+
+SbkStatus cuda_aliases (SbkSpectrum *spectrum, const SbkView *view, int precise, const SbkModel *model,
+                        const SbkAliases *aliases, double *out, const int *cancel, SbkError *error);
+SbkStatus cuda_alias_gradient (SbkSpectrum *spectrum, const SbkView *view, int precise, const SbkModel *model,
+                               const SbkAliases *aliases, const double *x, double gradient[SBK_N], const int *cancel,
+                               SbkError *error);
+SbkStatus cuda_spectrum_set_scale (SbkSpectrum *spectrum, double scale, SbkError *error);
+SbkStatus cuda_geometry (SbkSpectrum *spectrum, const SbkView *view, int precise, const SbkModel *model, double *value,
+                         double derivative[2], const int *cancel, SbkError *error);
 
 /* value pass of one model, left on the device: h and n in ROOM_H ([3][q_count]), S's numerator in ROOM_TOTAL. */
 SbkStatus cuda_value_pass (SbkSpectrum *spectrum, const CudaG *view, int precise, const SbkModel *models, int n_models,
@@ -127,7 +175,18 @@ cuda_blocks (int64_t n, int threads)
       return status_;                                                                                                   \
   } while (0)
 
-/* The arithmetic, storage and depth factor (pairs.cuh) of a call, as template arguments. */
+/* The arithmetic, storage and depth factor (pairs.cuh) of a call, as template arguments. Only the value's float64 has a depth
+ * factor of its own for usual depths. */
+#define CUDA_DISPATCH_VALUE(spectrum, precise, depth, CALL)                                                             \
+  do {                                                                                                                  \
+    if ((depth) != 1 || (!(precise) && !(spectrum)->wide))                                                              \
+      CUDA_DISPATCH (spectrum, precise, depth, CALL);                                                                   \
+    else if ((spectrum)->wide)                                                                                          \
+      CALL (double, double, 1);                                                                                         \
+    else                                                                                                                \
+      CALL (double, float, 1);                                                                                          \
+  } while (0)
+
 #define CUDA_DISPATCH(spectrum, precise, depth, CALL)                                                                   \
   do {                                                                                                                  \
     int depth_ = (depth);                                                                                               \

@@ -98,6 +98,24 @@ second_near (double u)
   return polynomial (u, c);
 }
 
+/* sinc to |x| = 3/2 in float64, its series to 8e-16: much cheaper than the closed form there. */
+__device__ __forceinline__ double
+sinc_series (double u)
+{
+  const double c[] = { -7.7421757058643412e-24, 9.3349122371730116e-22,  -9.9879052106350476e-20, 9.4114733158558486e-18,
+                       -7.7430827233880315e-16, 5.5074589121509652e-14,  -3.3481335350440666e-12, 1.7165384749821432e-10,
+                       -7.304711822217775e-09,  2.5312174041370274e-07,  -6.9758736616563807e-06, 0.000148428793031071,
+                       -0.0023460810354558235,  0.0261478478176548,      -0.19075182412208422,    0.81174242528335361,
+                       -1.6449340668482264,     1 };
+  return polynomial (u, c);
+}
+
+__device__ __forceinline__ float
+sinc_series (float u)
+{
+  return sinc_near (u);
+}
+
 /* exp (i pi x)'s sine for the closed form */
 __device__ __forceinline__ float
 sine (float x)
@@ -116,8 +134,8 @@ __device__ __forceinline__ T
 sinc (T x)
 {
   T u = x * x;
-  if (DEPTH == DEPTH_NEAR && sizeof (T) == sizeof (float))
-    return sinc_near (u);
+  if (DEPTH == DEPTH_NEAR)
+    return sinc_series (u);
   T far = sine (x) / (x * (T)3.14159265358979323846);
   return u < (T)0.25 ? sinc_near (u) : far;
 }

@@ -79,10 +79,11 @@ warp_sum (double d)
   return d;
 }
 
-/* block[chunk * gridDim.x + block][SBK_N] */
+/* factors[3][q_count]: Re and Im of f and the weight w of r = f G - w gamma, whose derivatives these are. block[chunk *
+ * gridDim.x + block][SBK_N] */
 template <typename T, typename S, int DEPTH>
 __global__ void __launch_bounds__ (GradientThreads<T>::value, GradientThreads<T>::blocks)
-gradient_kernel (CudaG v, const SbkModel *on_device, const double *h, double *block)
+gradient_kernel (CudaG v, const SbkModel *on_device, const double *factors, double *block)
 {
   constexpr int THREADS = GradientThreads<T>::value;
   __shared__ Chunk<MAX_CHUNK_ROWS> chunk;
@@ -92,9 +93,10 @@ gradient_kernel (CudaG v, const SbkModel *on_device, const double *h, double *bl
   chunk_begin (chunk, v, on_device, first, last);
   int i = blockIdx.x * THREADS + threadIdx.x, at = min (i, v.q_count - 1), q = view_q (v, at);
   double vx = v.vx[q], vy = v.vy[q];
-  double hr = h[at], hi = h[(size_t)v.q_count + at], n = h[2 * (size_t)v.q_count + at];
-  double inverse = i < v.q_count && n > 0 ? 1 / n : 0;
-  Factors<T> f = { (T)(hr * inverse), (T)(-hi * inverse), (T)((hr * hr + hi * hi) * inverse * inverse) };
+  double valid = i < v.q_count ? 1 : 0;
+  Factors<T> f = { (T)(valid * factors[at]), (T)(valid * factors[(size_t)v.q_count + at]),
+                   (T)(valid * factors[2 * (size_t)v.q_count + at]) };
+  q = v.column != NULL ? v.column[q] : q;
   Edge<T> edge = edge_make<T> (v);
   double u0 = 0, u1 = 0;
 #pragma unroll
@@ -203,6 +205,55 @@ gradient_total (int n, const double *block, double *total)
     total[blockIdx.x] = x;
 }
 
+/* h and n of the value to the factors of its gradient, in place. */
+__global__ void
+gradient_factors (int q_count, double *h)
+{
+  int i = blockIdx.x * 256 + threadIdx.x;
+  if (i >= q_count)
+    return;
+  double hr = h[i], hi = h[(size_t)q_count + i], n = h[2 * (size_t)q_count + i], inverse = n > 0 ? 1 / n : 0;
+  h[i] = hr * inverse;
+  h[(size_t)q_count + i] = -hi * inverse;
+  h[2 * (size_t)q_count + i] = (hr * hr + hi * hi) * inverse * inverse;
+}
+
+void
+cuda_gradient_factors (SbkContext *context, int64_t q_count, double *h)
+{
+  gradient_factors<<<cuda_blocks (q_count, 256), 256, 0, context->stream>>> ((int)q_count, h);
+}
+
+/* factors and model lie on the device already; total[SBK_N] too. */
+SbkStatus
+cuda_gradient_pass (SbkSpectrum *s, const SbkView *view, int64_t q_count, const CudaG *g, int wide, int precise, int depth,
+                    const SbkModel *on_device, const double *factors, double *total, SbkError *error)
+{
+  SbkContext *context = s->context;
+  CudaG v = cuda_view (s, view, q_count, MAX_CHUNK_ROWS);
+  if (g != NULL) {
+    v.g = g->g;
+    v.pitch = g->pitch;
+    v.vx = g->vx;
+    v.vy = g->vy;
+    v.column = g->column;
+  }
+  int threads = wide || precise ? (int)GradientThreads<double>::value : (int)GradientThreads<float>::value;
+  dim3 grid (cuda_blocks (q_count, threads), v.chunks);
+  int blocks = (int)(grid.x * grid.y);
+  double *block = (double *)cuda_room (context, ROOM_BLOCKS, (size_t)blocks * SBK_N * sizeof (double), error);
+  struct {
+    int wide;
+  } storage = { wide }, *stored = &storage;
+  if (block == NULL)
+    return SBK_NO_MEMORY;
+#define CALL(T, S, D) gradient_kernel<T, S, D><<<grid, threads, 0, context->stream>>> (v, on_device, factors, block)
+  CUDA_DISPATCH (stored, precise, depth, CALL);
+#undef CALL
+  gradient_total<<<SBK_N, 256, 0, context->stream>>> (blocks, block, total);
+  return cuda_check (context, cudaGetLastError (), "The gradient pass", error);
+}
+
 SbkStatus
 cuda_gradient (SbkSpectrum *s, const SbkView *view, int precise, const SbkModel *model, double *value,
                double gradient[SBK_N], const int *cancel, SbkError *error)
@@ -216,27 +267,21 @@ cuda_gradient (SbkSpectrum *s, const SbkView *view, int precise, const SbkModel 
   if (q_count == 0)
     return SBK_OK;
   /* The value pass in the chunks it has on its own, so that S has the same bits. */
-  CudaG whole = cuda_view (s, view, q_count, 64), v = cuda_view (s, view, q_count, MAX_CHUNK_ROWS);
+  CudaG whole = cuda_view (s, view, q_count, 64);
   SbkStatus status = cuda_value_pass (s, &whole, precise, model, 1, 1, error);
   if (status != SBK_OK)
     return status;
-  int threads = s->wide || precise ? (int)GradientThreads<double>::value : (int)GradientThreads<float>::value;
-  dim3 grid (cuda_blocks (q_count, threads), v.chunks);
-  int blocks = (int)(grid.x * grid.y);
-  double *block = (double *)cuda_room (context, ROOM_BLOCKS, (size_t)blocks * SBK_N * sizeof (double), error);
-  if (block == NULL)
-    return SBK_NO_MEMORY;
-  double *total = (double *)context->room[ROOM_TOTAL].data;
-  const double *h = (const double *)context->room[ROOM_H].data;
+  double *total = (double *)context->room[ROOM_TOTAL].data, *h = (double *)context->room[ROOM_H].data;
   const SbkModel *on_device = (const SbkModel *)context->room[ROOM_MODELS].data;
-#define CALL(T, S, D) gradient_kernel<T, S, D><<<grid, threads, 0, context->stream>>> (v, on_device, h, block)
-  CUDA_DISPATCH (s, precise, cuda_depth (s, model, s->v_max), CALL);
-#undef CALL
-  gradient_total<<<SBK_N, 256, 0, context->stream>>> (blocks, block, total + 1);
-  CUDA_TRY (context, cudaGetLastError (), "The gradient pass");
-  status = cuda_fetch (context, out, total, sizeof out, error);
+  cuda_gradient_factors (context, q_count, h);
+  status = cuda_gradient_pass (s, view, q_count, NULL, s->wide, precise, cuda_depth (s, model, s->v_max), on_device, h,
+                               total + 1, error);
+  if (status == SBK_OK)
+    status = cuda_fetch (context, out, total, sizeof out, error);
+  if (status != SBK_OK)
+    return status;
   *value = out[0];
   for (int i = 0; i < SBK_N; i++)
     gradient[i] = out[1 + i];
-  return status == SBK_OK && cuda_cancelled (cancel) ? SBK_CANCELLED : status;
+  return cuda_cancelled (cancel) ? SBK_CANCELLED : SBK_OK;
 }

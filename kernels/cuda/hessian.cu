@@ -114,6 +114,20 @@ hessian_total (int n, int width, const double *block, double *total)
     total[blockIdx.x] = x;
 }
 
+/* Gradient and first-derivative terms from h (ROOM_H) and sum[n * 3][q_count], into total[n + n (n + 1) / 2]. */
+static SbkStatus
+combine (SbkContext *context, int q_count, int n, const double *sum, double *total, SbkError *error)
+{
+  int width = n + n * (n + 1) / 2, blocks = cuda_blocks (q_count, COMBINE_Q);
+  double *block = (double *)cuda_room (context, ROOM_BLOCKS, (size_t)blocks * width * sizeof (double), error);
+  if (block == NULL)
+    return SBK_NO_MEMORY;
+  hessian_combine<<<blocks, COMBINE_THREADS, 0, context->stream>>> (q_count, n, (const double *)context->room[ROOM_H].data,
+                                                                   sum, block);
+  hessian_total<<<width, 256, 0, context->stream>>> (blocks, width, block, total);
+  return cuda_check (context, cudaGetLastError (), "The Hessian pass", error);
+}
+
 /* One tile's second-order sums to total. */
 static SbkStatus
 run_tile (SbkSpectrum *s, const CudaG *v, HessianTile tile, int depth, size_t element, int di, int dj, int place, double *total,
@@ -156,18 +170,13 @@ add_tiles (const Layout *l, const double *tiles, double *full)
     }
 }
 
+/* All tiles: second-order sums to `at`, first derivatives of each frequency to sum[n * 3][q_count]. */
 static SbkStatus
-hessian_passes (SbkSpectrum *s, const CudaG *v, int precise, int depth, const Layout *l, double *out, int n_out, double *value,
-                const int *cancel, SbkError *error)
+run_tiles (SbkSpectrum *s, const CudaG *v, int precise, int depth, const Layout *l, double *at, double *sum, const int *cancel,
+           SbkError *error)
 {
-  SbkContext *context = s->context;
-  int width = l->n + l->n * (l->n + 1) / 2, blocks = cuda_blocks (v->q_count, COMBINE_Q);
   size_t element = s->wide || precise ? sizeof (double) : sizeof (float);
   HessianTile tile = s->wide ? cuda_hessian_wide : precise ? cuda_hessian_mixed : cuda_hessian_single;
-  double *sum = (double *)cuda_room (context, ROOM_FIRST, (size_t)l->n * 3 * v->q_count * sizeof (double), error);
-  double *total = (double *)cuda_room (context, ROOM_OUT, (size_t)n_out * sizeof (double), error), *at = total;
-  if (sum == NULL || total == NULL)
-    return SBK_NO_MEMORY;
   for (int a = 0; a < l->n_groups; a++)
     for (int b = a; b < l->n_groups; b++) {
       if (cuda_cancelled (cancel))
@@ -177,14 +186,33 @@ hessian_passes (SbkSpectrum *s, const CudaG *v, int precise, int depth, const La
         return status;
       at += group_size (l->degree[a]) * group_size (l->degree[b]);
     }
-  double *block = (double *)cuda_room (context, ROOM_BLOCKS, (size_t)blocks * width * sizeof (double), error);
-  if (block == NULL)
+  return SBK_OK;
+}
+
+static int
+tiles_size (const Layout *l)
+{
+  int size = 0;
+  for (int a = 0; a < l->n_groups; a++)
+    for (int b = a; b < l->n_groups; b++)
+      size += group_size (l->degree[a]) * group_size (l->degree[b]);
+  return size;
+}
+
+static SbkStatus
+hessian_passes (SbkSpectrum *s, const CudaG *v, int precise, int depth, const Layout *l, double *out, int n_out, double *value,
+                const int *cancel, SbkError *error)
+{
+  SbkContext *context = s->context;
+  double *sum = (double *)cuda_room (context, ROOM_FIRST, (size_t)l->n * 3 * v->q_count * sizeof (double), error);
+  double *total = (double *)cuda_room (context, ROOM_OUT, (size_t)n_out * sizeof (double), error);
+  if (sum == NULL || total == NULL)
     return SBK_NO_MEMORY;
-  hessian_combine<<<blocks, COMBINE_THREADS, 0, context->stream>>> (v->q_count, l->n,
-                                                                   (const double *)context->room[ROOM_H].data, sum, block);
-  hessian_total<<<width, 256, 0, context->stream>>> (blocks, width, block, at);
-  CUDA_TRY (context, cudaGetLastError (), "The Hessian pass");
-  SbkStatus status = cuda_fetch (context, out, total, (size_t)n_out * sizeof (double), error);
+  SbkStatus status = run_tiles (s, v, precise, depth, l, total, sum, cancel, error);
+  if (status == SBK_OK)
+    status = combine (context, v->q_count, l->n, sum, total + tiles_size (l), error);
+  if (status == SBK_OK)
+    status = cuda_fetch (context, out, total, (size_t)n_out * sizeof (double), error);
   return status != SBK_OK ? status
                           : cuda_fetch (context, value, context->room[ROOM_TOTAL].data, sizeof (double), error);
 }
@@ -196,10 +224,7 @@ cuda_hessian (SbkSpectrum *s, const SbkView *view, int precise, const SbkModel *
   Layout l;
   int64_t q_count = cuda_view_count (view);
   layout_make (&l, n, chosen);
-  int tiles = 0, pairs = l.n * (l.n + 1) / 2;
-  for (int a = 0; a < l.n_groups; a++)
-    for (int b = a; b < l.n_groups; b++)
-      tiles += group_size (l.degree[a]) * group_size (l.degree[b]);
+  int tiles = tiles_size (&l), pairs = l.n * (l.n + 1) / 2;
   int n_out = tiles + l.n + pairs;
   memset (gradient, 0, (size_t)n * sizeof *gradient);
   memset (hessian, 0, (size_t)n * n * sizeof *hessian);
@@ -231,5 +256,98 @@ cuda_hessian (SbkSpectrum *s, const SbkView *view, int precise, const SbkModel *
     }
   }
   free (out);
+  return status;
+}
+
+/* ---- in parts ---- */
+
+/* The part's first derivatives to where hessian_end expects them; its second-order sums, of all frequencies together, to the
+ * first lane of the view's first block. */
+static void
+keep_part (const Layout *l, int n, const int *chosen, int64_t count, const double *out, const double *sum, double *full,
+           double *first, double *second)
+{
+  add_tiles (l, out, full);
+  for (int i = 0, at = 0; i < n; i++) {
+    int p = l->position[chosen[i]];
+    for (int c = 0; c < 3 && p >= 0; c++)
+      for (int64_t q = 0; q < count; q++)
+        first[(q / SBK_LANES) * sbk_carry_first (n) + (3 * i + c) * SBK_LANES + q % SBK_LANES]
+            += sum[(size_t)(3 * p + c) * (size_t)count + q];
+    for (int j = i; j < n; j++, at++) {
+      int r = l->position[chosen[j]];
+      if (p >= 0 && r >= 0)
+        second[at * SBK_LANES] += p <= r ? full[p * l->n + r] : full[r * l->n + p];
+    }
+  }
+}
+
+SbkStatus
+cuda_hessian_part (SbkSpectrum *s, const SbkView *view, int precise, const SbkModel *model, int n, const int *chosen,
+                   const double *sums, double *first, double *second, const int *cancel, SbkError *error)
+{
+  SbkContext *context = s->context;
+  Layout l;
+  int64_t count = sbk_view_count (view);
+  layout_make (&l, n, chosen);
+  size_t tiles = (size_t)tiles_size (&l), firsts = (size_t)l.n * 3 * (size_t)count;
+  SbkStatus status = count > 0 ? cuda_parts_begin (context, count, sums, model, error) : SBK_OK;
+  if (count == 0 || status != SBK_OK)
+    return status;
+  double *sum = (double *)cuda_room (context, ROOM_FIRST, firsts * sizeof (double), error);
+  double *total = (double *)cuda_room (context, ROOM_IMAGE, tiles * sizeof (double), error);
+  double *host = (double *)calloc (tiles + firsts + (size_t)l.n * l.n, sizeof *host);
+  if (sum == NULL || total == NULL || host == NULL) {
+    free (host);
+    return SBK_NO_MEMORY;
+  }
+  CudaG v = cuda_view (s, view, count, HESSIAN_CHUNK_ROWS);
+  status = run_tiles (s, &v, precise, cuda_depth (s, model, s->v_max), &l, total, sum, cancel, error);
+  if (status == SBK_OK)
+    status = cuda_fetch (context, host, total, tiles * sizeof *host, error);
+  if (status == SBK_OK)
+    status = cuda_fetch (context, host + tiles, sum, firsts * sizeof *host, error);
+  if (status == SBK_OK)
+    keep_part (&l, n, chosen, count, host, host + tiles, host + tiles + firsts, first, second);
+  free (host);
+  return status;
+}
+
+SbkStatus
+cuda_hessian_end (SbkContext *context, const SbkView *view, int n, const double *sums, const double *first,
+                  const double *second, double *gradient, double *hessian, SbkError *error)
+{
+  int64_t count = sbk_view_count (view);
+  int pairs = n * (n + 1) / 2;
+  SbkModel none = { { 0 }, { 0, 0 }, 0 };
+  double out[SBK_N + SBK_N * (SBK_N + 1) / 2];
+  SbkStatus status = count > 0 ? cuda_parts_begin (context, count, sums, &none, error) : SBK_OK;
+  if (count == 0 || status != SBK_OK)
+    return status;
+  size_t firsts = (size_t)n * 3 * (size_t)count;
+  double *sum = (double *)cuda_room (context, ROOM_FIRST, firsts * sizeof (double), error);
+  double *total = (double *)cuda_room (context, ROOM_IMAGE, sizeof out, error), *host = (double *)malloc (firsts * sizeof *host);
+  if (sum == NULL || total == NULL || host == NULL) {
+    free (host);
+    return SBK_NO_MEMORY;
+  }
+  for (int i = 0; i < 3 * n; i++)
+    for (int64_t q = 0; q < count; q++)
+      host[(size_t)i * (size_t)count + q] = first[(q / SBK_LANES) * sbk_carry_first (n) + i * SBK_LANES + q % SBK_LANES];
+  status = cuda_send (context, sum, host, firsts * sizeof *host, error);
+  free (host);
+  if (status == SBK_OK)
+    status = combine (context, (int)count, n, sum, total, error);
+  if (status == SBK_OK)
+    status = cuda_fetch (context, out, total, (size_t)(n + pairs) * sizeof *out, error);
+  for (int i = 0, at = 0; i < n && status == SBK_OK; i++) {
+    gradient[i] += out[i];
+    for (int j = i; j < n; j++, at++) {
+      double x = out[n + at] + second[at * SBK_LANES];
+      hessian[i * n + j] += x;
+      if (j > i)
+        hessian[j * n + i] += x;
+    }
+  }
   return status;
 }

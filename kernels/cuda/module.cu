@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "kernels/cuda/fft.h"
+#include "kernels/cuda/load.h"
 
 SbkStatus
 cuda_fail (SbkError *error, SbkStatus status, const char *format, ...)
@@ -77,21 +78,52 @@ cuda_pinned (SbkContext *context, size_t size, SbkError *error)
   return context->pinned;
 }
 
-enum { SMALL = 1 << 20 };
+/* Large copies go through two page-locked halves, filled and emptied by the session's threads: the driver's own copies from
+ * pageable memory are several times slower. */
+enum { SMALL = 1 << 16, HALF = 8 << 20, SLICE = 1 << 19 };
+
+typedef struct {
+  char *to;
+  const char *from;
+  size_t size;
+} Copy;
+
+static void
+copy_task (int64_t i, unsigned worker, void *data)
+{
+  const Copy *copy = (const Copy *)data;
+  size_t at = (size_t)i * SLICE, n = copy->size - at < SLICE ? copy->size - at : SLICE;
+  (void)worker;
+  memcpy (copy->to + at, copy->from + at, n);
+}
+
+static void
+copy_parallel (SbkContext *context, void *to, const void *from, size_t size)
+{
+  Copy copy = { (char *)to, (const char *)from, size };
+  if (size <= SLICE)
+    memcpy (to, from, size);
+  else
+    context->threads.run (context->threads.pool, (int64_t)((size + SLICE - 1) / SLICE), copy_task, &copy);
+}
 
 SbkStatus
 cuda_fetch (SbkContext *context, void *to, const void *from, size_t size, SbkError *error)
 {
-  if (size > SMALL) {
-    CUDA_TRY (context, cudaMemcpyAsync (to, from, size, cudaMemcpyDeviceToHost, context->stream), "A copy from the device");
-    return cuda_check (context, cudaStreamSynchronize (context->stream), "The GPU's work", error);
-  }
-  void *pinned = cuda_pinned (context, SMALL, error);
+  char *pinned = (char *)cuda_pinned (context, 2 * HALF, error);
+  size_t got = 0, last = 0; /* got: bytes on their way; the piece before lies in the other half */
   if (pinned == NULL)
     return SBK_NO_MEMORY;
-  CUDA_TRY (context, cudaMemcpyAsync (pinned, from, size, cudaMemcpyDeviceToHost, context->stream), "A copy from the device");
-  CUDA_TRY (context, cudaStreamSynchronize (context->stream), "The GPU's work");
-  memcpy (to, pinned, size);
+  for (int half = 0; got < size || last > 0; half ^= 1) {
+    size_t n = size - got < HALF ? size - got : HALF;
+    CUDA_TRY (context, cudaStreamSynchronize (context->stream), "The GPU's work");
+    if (n > 0)
+      CUDA_TRY (context, cudaMemcpyAsync (pinned + half * (size_t)HALF, (const char *)from + got, n, cudaMemcpyDeviceToHost,
+                                          context->stream), "A copy from the device");
+    copy_parallel (context, (char *)to + got - last, pinned + (half ^ 1) * (size_t)HALF, last);
+    got += n;
+    last = n;
+  }
   return SBK_OK;
 }
 
@@ -99,8 +131,24 @@ SbkStatus
 cuda_send (SbkContext *context, void *to, const void *from, size_t size, SbkError *error)
 {
   /* From pageable memory the call returns once the bytes are staged: the caller may free them. */
-  return cuda_check (context, cudaMemcpyAsync (to, from, size, cudaMemcpyHostToDevice, context->stream),
-                     "A copy to the device", error);
+  if (size <= SMALL)
+    return cuda_check (context, cudaMemcpyAsync (to, from, size, cudaMemcpyHostToDevice, context->stream),
+                       "A copy to the device", error);
+  char *pinned = (char *)cuda_pinned (context, 2 * HALF, error);
+  if (pinned == NULL)
+    return SBK_NO_MEMORY;
+  CUDA_TRY (context, cudaStreamSynchronize (context->stream), "The GPU's work");
+  for (size_t at = 0, piece = 0; at < size; at += HALF, piece++) {
+    size_t n = size - at < HALF ? size - at : HALF;
+    char *half = pinned + (piece % 2) * (size_t)HALF;
+    if (piece > 1) /* its copy of two pieces ago has ended */
+      CUDA_TRY (context, cudaEventSynchronize (context->staged[piece % 2]), "A copy to the device");
+    copy_parallel (context, half, (const char *)from + at, n);
+    CUDA_TRY (context, cudaMemcpyAsync ((char *)to + at, half, n, cudaMemcpyHostToDevice, context->stream),
+              "A copy to the device");
+    CUDA_TRY (context, cudaEventRecord (context->staged[piece % 2], context->stream), "A copy to the device");
+  }
+  return SBK_OK;
 }
 
 int64_t
@@ -130,6 +178,8 @@ cuda_view (const SbkSpectrum *s, const SbkView *view, int64_t q_count, int max_r
   v.q_count = (int)q_count;
   v.k_first = (int)view->k_first;
   v.k_stride = (int)view->k_stride;
+  v.row_first = view->row_stride > 1 ? (int)view->row_first : 0;
+  v.row_stride = view->row_stride > 1 ? (int)view->row_stride : 1;
   return v;
 }
 
@@ -168,6 +218,9 @@ cuda_close (SbkContext *context)
       cudaFree (context->room[i].data);
   if (context->pinned != NULL)
     cudaFreeHost (context->pinned);
+  for (int i = 0; i < 2; i++)
+    if (context->staged[i] != NULL)
+      cudaEventDestroy (context->staged[i]);
   if (context->stream != NULL)
     cudaStreamDestroy (context->stream);
   free (context);
@@ -193,43 +246,26 @@ cuda_open (SbkContext **out, const SbkOpen *how, SbkError *error)
     cuda_close (context);
     return status;
   }
+  for (int i = 0; i < 2 && status == SBK_OK; i++)
+    status = cuda_check (context, cudaEventCreateWithFlags (&context->staged[i], cudaEventDisableTiming), "Opening the GPU",
+                         error);
+  if (status != SBK_OK) {
+    cuda_close (context);
+    return status;
+  }
   context->processors = properties.multiProcessorCount;
   *out = context;
   return SBK_OK;
 }
 
-/* What this backend does not do yet says so. */
-static SbkStatus
-unsupported (const char *what, SbkError *error)
+static uint64_t
+cuda_memory (SbkContext *context)
 {
-  return cuda_fail (error, SBK_UNSUPPORTED, "The CUDA backend does not have %s yet; give backend = cpu.", what);
-}
-
-static SbkStatus
-no_aliases (SbkSpectrum *s, const SbkView *view, int precise, const SbkModel *model, const SbkAliases *aliases, double *out,
-            const int *cancel, SbkError *error)
-{
-  return unsupported ("the dealiased systems", error);
-}
-
-static SbkStatus
-no_alias_gradient (SbkSpectrum *s, const SbkView *view, int precise, const SbkModel *model, const SbkAliases *aliases,
-                   const double *x, double gradient[SBK_N], const int *cancel, SbkError *error)
-{
-  return unsupported ("the dealiased objective", error);
-}
-
-static SbkStatus
-no_scale (SbkSpectrum *s, double scale, SbkError *error)
-{
-  return scale == 1 ? SBK_OK : unsupported ("a free sampling", error);
-}
-
-static SbkStatus
-no_geometry (SbkSpectrum *s, const SbkView *view, int precise, const SbkModel *model, double *value, double derivative[2],
-             const int *cancel, SbkError *error)
-{
-  return unsupported ("a free rotation", error);
+  size_t available = 0, total = 0;
+  (void)context;
+  if (cudaMemGetInfo (&available, &total) != cudaSuccess)
+    cudaGetLastError ();
+  return available;
 }
 
 static const SbkBackend cuda_backend = {
@@ -248,11 +284,22 @@ static const SbkBackend cuda_backend = {
   .gradient = cuda_gradient,
   .hessian = cuda_hessian,
   .sums = cuda_sums,
-  .aliases = no_aliases,
-  .alias_gradient = no_alias_gradient,
-  .spectrum_set_scale = no_scale,
-  .geometry = no_geometry,
+  .aliases = cuda_aliases,
+  .alias_gradient = cuda_alias_gradient,
+  .spectrum_set_scale = cuda_spectrum_set_scale,
+  .geometry = cuda_geometry,
   .image = cuda_image,
+  .pairs_at_once = 1e11,
+  .memory = cuda_memory,
+  .value_sums = cuda_value_sums,
+  .gradient_part = cuda_gradient_part,
+  .hessian_part = cuda_hessian_part,
+  .hessian_end = cuda_hessian_end,
+  .geometry_part = cuda_geometry_part,
+  .power_sums = cuda_power_sums,
+  .sums_part = cuda_sums_part,
+  .aliases_part = cuda_aliases_part,
+  .loader = &cuda_loader, /* the last row */
 };
 
 extern "C" __attribute__ ((visibility ("default"))) const SbkBackend *

@@ -20,6 +20,12 @@ view_q (const CudaG &v, int i)
   return v.q_first + ((i / SBK_LANES) * v.q_stride + v.q_phase) * SBK_LANES + i % SBK_LANES;
 }
 
+__device__ __forceinline__ bool
+view_row (const CudaG &v, int row)
+{
+  return v.row_stride == 1 || row % v.row_stride == v.row_first;
+}
+
 /* A warp's common range of pixel indices. */
 __device__ __forceinline__ int
 warp_min (int x)
@@ -78,6 +84,10 @@ sort_pair (int &a, int &b)
 __device__ __forceinline__ void
 stretches_find (Stretches &s, const CudaG &v, int row, double x, double vx, double vy)
 {
+  if (!view_row (v, row)) { /* nothing of it */
+    s.cut[0] = s.cut[1] = s.cut[2] = s.cut[3] = s.a0 = s.a1 = s.b0 = s.b1 = 0;
+    return;
+  }
   row_reach (v, row, x, vx, vy, &s.a0, &s.a1);
   row_reach (v, row, x, -vx, -vy, &s.b0, &s.b1);
   s.cut[0] = s.a0;
@@ -97,8 +107,9 @@ align_up (int from, int first, int stride)
   return stride == 1 ? from : from + (first - from % stride + stride) % stride;
 }
 
-/* Coefficients in y of chi (x, y) - chi (x - sx, y - sy), half turns; here: chi's own in y on this row. */
-template <typename T>
+/* Coefficients in y of chi (x, y) - chi (x - sx, y - sy), half turns, the constant reduced modulo 2 where it is an angle;
+ * here: chi's own in y on this row. */
+template <typename T, bool ANGLE = true>
 __device__ __forceinline__ void
 row_difference (const double *chi, const double *here, double x, double sx, double sy, double sign, T out[SBK_DEGREE])
 {
@@ -117,7 +128,7 @@ row_difference (const double *chi, const double *here, double x, double sx, doub
     for (int j = SBK_DEGREE - 1; j >= i; j--)
       p[j] = fma (-sy, p[j + 1], p[j]);
   double constant = 2 * sign * (here[0] - p[0]);
-  out[0] = (T)(constant - 2 * rint (constant / 2));
+  out[0] = (T)(ANGLE ? constant - 2 * rint (constant / 2) : constant);
 #pragma unroll
   for (int j = 1; j < SBK_DEGREE; j++)
     out[j] = (T)(2 * sign * (here[j] - p[j]));

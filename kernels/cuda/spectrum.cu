@@ -94,6 +94,7 @@ cuda_spectrum_alloc (SbkContext *context, SbkSpectrum **out, const SbkPixels *pi
   s->n_rows = pixels->n_rows;
   s->n_q = band->n_q;
   s->wide = context->precise;
+  s->scale = 1;
   CudaG *v = &s->view;
   v->n_pixels = (int)pixels->n_pixels;
   v->n_rows = (int)pixels->n_rows;
@@ -203,10 +204,11 @@ power_kernel (CudaG v, double *block)
   double sum = 0;
   if (i < v.q_count) {
     int q = view_q (v, i);
-    for (int k = v.k_first + blockIdx.y * v.k_stride; k < v.n_pixels; k += v.k_stride * gridDim.y) {
-      C g = ((const C *)v.g)[(long long)k * v.pitch + q];
-      sum += (double)g.x * (double)g.x + (double)g.y * (double)g.y;
-    }
+    for (int r = v.row_first + blockIdx.y * v.row_stride; r < v.n_rows; r += v.row_stride * gridDim.y)
+      for (int k = align_up (v.row_start[r], v.k_first, v.k_stride); k < v.row_start[r + 1]; k += v.k_stride) {
+        C g = ((const C *)v.g)[(long long)k * v.pitch + q];
+        sum += (double)g.x * (double)g.x + (double)g.y * (double)g.y;
+      }
   }
   sum = block_sum<128> (sum, shared);
   if (threadIdx.x == 0)

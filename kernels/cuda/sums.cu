@@ -21,12 +21,51 @@ ssb_side (double x, double y, double vx, double vy)
   return (mx * mx + my * my <= 1) - (px * px + py * py <= 1);
 }
 
+/* The weight of a row: exp (i pi p (y)) with p = v.grad chi in half turns, its constant reduced modulo 2, or k.v. */
+template <typename T> struct Weight {
+  T c[SBK_DEGREE];
+};
+
+template <typename T, int KIND>
+__device__ __forceinline__ void
+weight_begin (Weight<T> &weight, const double *chi, double x, double vx, double vy)
+{
+  if (KIND == SBK_SUM_MOMENT) {
+    weight.c[0] = (T)(x * vx);
+    weight.c[1] = (T)vy;
+  }
+  if (KIND == SBK_SUM_SHIFTED)
+#pragma unroll
+    for (int j = 0; j < SBK_DEGREE; j++) {
+      double by_x = 0, by_y = 0; /* of y^j in d chi / dx and d chi / dy */
+#pragma unroll
+      for (int i = SBK_DEGREE - j; i >= 1; i--)
+        by_x = fma (by_x, x, i * chi[(i + j) * (i + j + 1) / 2 + j]);
+#pragma unroll
+      for (int i = SBK_DEGREE - j - 1; i >= 0; i--)
+        by_y = fma (by_y, x, (j + 1) * chi[(i + j + 1) * (i + j + 2) / 2 + j + 1]);
+      double c = 2 * (vx * by_x + vy * by_y);
+      weight.c[j] = (T)(j == 0 ? c - 2 * rint (c / 2) : c);
+    }
+}
+
+template <typename T, int KIND>
+__device__ __forceinline__ void
+weight_at (const Weight<T> &weight, T y, T &re, T &im)
+{
+  re = fma (weight.c[1], y, weight.c[0]);
+  im = 0;
+  if (KIND == SBK_SUM_SHIFTED)
+    turn (horner<T> (weight.c, y), re, im);
+}
+
 /* partial[(chunk * width + i)][n] */
 template <typename T, typename S, int KIND, int DEPTH>
 __global__ void __launch_bounds__ (CUDA_THREADS)
 sums_kernel (CudaG v, CudaFine fine, const SbkModel *on_device, double *partial)
 {
-  constexpr int WIDTH = KIND == SBK_SUM_COMPLEX ? 8 : 3;
+  constexpr bool WEIGHTED = KIND == SBK_SUM_SHIFTED || KIND == SBK_SUM_MOMENT;
+  constexpr int WIDTH = KIND == SBK_SUM_COMPLEX ? 8 : WEIGHTED ? 4 : 3;
   __shared__ Chunk<MAX_CHUNK_ROWS> chunk;
   int first = blockIdx.y * v.chunk_rows, last = min (first + v.chunk_rows, v.n_rows);
   chunk_begin (chunk, v, on_device, first, last);
@@ -43,7 +82,9 @@ sums_kernel (CudaG v, CudaFine fine, const SbkModel *on_device, double *partial)
       continue;
     Row<T> row;
     T sum[WIDTH] = { 0 };
+    Weight<T> weight;
     row_begin<T> (row, chunk.model, chunk.here[r - first], x, vx, vy);
+    weight_begin<T, KIND> (weight, chunk.model.chi, x, vx, vy);
     for (int c = 0; c < 3; c++) {
       int from = s.cut[c], to = s.cut[c + 1];
       if (!(from >= s.a0 && to <= s.a1) && !(from >= s.b0 && to <= s.b1))
@@ -55,6 +96,7 @@ sums_kernel (CudaG v, CudaFine fine, const SbkModel *on_device, double *partial)
         gi *= sign;
         T wa = amplitude<T> (row.dx2_minus, y - row.vy, a0, edge.slope, edge.offset);
         T wb = amplitude<T> (row.dx2_plus, y + row.vy, a0, edge.slope, edge.offset);
+        bool seen = wa + wb > 0;
         if (DEPTH != DEPTH_NONE) {
           wa *= sinc<DEPTH> (fma (y, row.x_slope, row.x_minus));
           wb *= sinc<DEPTH> (fma (y, row.x_slope, row.x_plus));
@@ -79,11 +121,20 @@ sums_kernel (CudaG v, CudaFine fine, const SbkModel *on_device, double *partial)
             sum[1] += unit * (re * gi - im * gr);
             sum[2] += modulus;
           }
+        } else if (WEIGHTED) {
+          T wr, wi, cr = ar - br, ci = ai - bi;
+          weight_at<T, KIND> (weight, y, wr, wi);
+          wr = seen ? wr : (T)0;
+          wi = seen ? wi : (T)0;
+          sum[0] += wr * gr + wi * gi;
+          sum[1] += wr * gi - wi * gr;
+          sum[2] += wr * cr + wi * ci;
+          sum[WIDTH > 3 ? 3 : 0] += wr * ci - wi * cr;
         } else {
           sum[0] += ar * ar + ai * ai;
           sum[1] += br * br + bi * bi;
           sum[2] += ar * br + ai * bi;
-          sum[3] += ar * bi - ai * br;
+          sum[WIDTH > 3 ? 3 : 0] += ar * bi - ai * br;
           sum[WIDTH > 4 ? 4 : 0] += ar * gr + ai * gi;
           sum[WIDTH > 4 ? 5 : 0] += ar * gi - ai * gr;
           sum[WIDTH > 4 ? 6 : 0] += br * gr + bi * gi;
@@ -120,27 +171,46 @@ static void
 launch (SbkSumKind kind, dim3 grid, cudaStream_t stream, const CudaG &v, const CudaFine &fine, const SbkModel *model,
         double *partial)
 {
-  if (kind == SBK_SUM_MATCHED)
-    sums_kernel<T, S, SBK_SUM_MATCHED, DEPTH><<<grid, CUDA_THREADS, 0, stream>>> (v, fine, model, partial);
-  else if (kind == SBK_SUM_SSB)
-    sums_kernel<T, S, SBK_SUM_SSB, DEPTH><<<grid, CUDA_THREADS, 0, stream>>> (v, fine, model, partial);
-  else
-    sums_kernel<T, S, SBK_SUM_COMPLEX, DEPTH><<<grid, CUDA_THREADS, 0, stream>>> (v, fine, model, partial);
+#define KIND(K)                                                                                                         \
+  case K:                                                                                                               \
+    sums_kernel<T, S, K, DEPTH><<<grid, CUDA_THREADS, 0, stream>>> (v, fine, model, partial);                           \
+    break
+  switch (kind) {
+    KIND (SBK_SUM_MATCHED);
+    KIND (SBK_SUM_SSB);
+    KIND (SBK_SUM_COMPLEX);
+    KIND (SBK_SUM_SHIFTED);
+    KIND (SBK_SUM_MOMENT);
+  default:
+    break;
+  }
+#undef KIND
 }
 
-/* The fine frequencies on the device, in ROOM_FINE. */
+/* The fine frequencies on the device; reach: the largest |q|. */
 static SbkStatus
-send_fine (SbkContext *context, const SbkFine *fine, CudaFine *on_device, SbkError *error)
+send_fine (SbkContext *context, const SbkFine *fine, CudaFine *on_device, double *reach, SbkError *error)
 {
   size_t n = (size_t)fine->n;
-  char *room = (char *)cuda_room (context, ROOM_FINE, n * 21 + 64, error);
+  char *room = (char *)cuda_room (context, ROOM_KEPT_FINE, n * 21 + 64, error);
+  CudaFine f = { (const double *)room, (const double *)(room + n * 8), (const int *)(room + n * 16),
+                 (const unsigned char *)(room + n * 20), fine->n };
+  *on_device = f;
+  *reach = context->fine_reach;
+  if (room != NULL && fine->stamp != 0 && fine->stamp == context->fine_stamp)
+    return SBK_OK;
+  context->fine_stamp = 0;
   int *source = (int *)malloc (n * sizeof *source + 1);
   if (room == NULL || source == NULL) {
     free (source);
     return SBK_NO_MEMORY;
   }
-  for (size_t i = 0; i < n; i++)
+  *reach = 0;
+  for (size_t i = 0; i < n; i++) {
     source[i] = (int)fine->source[i];
+    *reach = fmax (*reach, fine->vx[i] * fine->vx[i] + fine->vy[i] * fine->vy[i]);
+  }
+  *reach = sqrt (*reach);
   SbkStatus status = cuda_send (context, room, fine->vx, n * 8, error);
   if (status == SBK_OK)
     status = cuda_send (context, room + n * 8, fine->vy, n * 8, error);
@@ -149,9 +219,10 @@ send_fine (SbkContext *context, const SbkFine *fine, CudaFine *on_device, SbkErr
   if (status == SBK_OK)
     status = cuda_send (context, room + n * 20, fine->conj, n, error);
   free (source);
-  CudaFine f = { (const double *)room, (const double *)(room + n * 8), (const int *)(room + n * 16),
-                 (const unsigned char *)(room + n * 20), fine->n };
-  *on_device = f;
+  if (status == SBK_OK) {
+    context->fine_stamp = fine->stamp;
+    context->fine_reach = *reach;
+  }
   return status;
 }
 
@@ -161,11 +232,12 @@ cuda_sums (SbkSpectrum *s, const SbkView *view, int precise, const SbkModel *mod
 {
   SbkContext *context = s->context;
   CudaFine f;
-  if (kind != SBK_SUM_MATCHED && kind != SBK_SUM_SSB && kind != SBK_SUM_COMPLEX)
-    return cuda_fail (error, SBK_UNSUPPORTED, "The CUDA backend does not have the sums of this method; give backend = cpu.");
+  if (kind >= SBK_SUM_KINDS)
+    return cuda_fail (error, SBK_UNSUPPORTED, "The CUDA backend does not know sums of kind %d.", (int)kind);
   if (fine->n == 0)
     return SBK_OK;
-  SbkStatus status = send_fine (context, fine, &f, error);
+  double v_max;
+  SbkStatus status = send_fine (context, fine, &f, &v_max, error);
   if (status != SBK_OK)
     return status;
   CudaG v = cuda_view (s, view, fine->n, MAX_CHUNK_ROWS);
@@ -180,9 +252,6 @@ cuda_sums (SbkSpectrum *s, const SbkView *view, int precise, const SbkModel *mod
   if (status != SBK_OK)
     return status;
   dim3 grid (cuda_blocks (fine->n, CUDA_THREADS), v.chunks);
-  double v_max = 0;
-  for (int64_t i = 0; i < fine->n; i++)
-    v_max = fmax (v_max, hypot (fine->vx[i], fine->vy[i]));
 #define CALL(T, S, D) launch<T, S, D> (kind, grid, context->stream, v, f, on_device, partial)
   CUDA_DISPATCH (s, precise, cuda_depth (s, model, v_max), CALL);
 #undef CALL

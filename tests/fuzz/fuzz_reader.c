@@ -69,7 +69,8 @@ static void
 try_reader (const SbFormat *format, const char *path, const SbAcquisitionOptions *options)
 {
   SbHeader header = {
-    .energy = NAN, .semiangle = NAN, .step = { NAN, NAN }, .sampling = NAN, .saturation = NAN
+    .energy = NAN, .semiangle = NAN, .step = { NAN, NAN }, .sampling = NAN, .reciprocal = NAN,
+    .saturation = NAN
   };
   g_autoptr (GError) error = NULL;
   header.files = g_ptr_array_new_with_free_func (g_free);

@@ -30,6 +30,11 @@ double scene_random (uint64_t *state); /* uniform in [-1, 1) */
 
 /* The table of a module file, NULL with a reason. */
 const SbkBackend *parity_module (const char *path, const char **reason);
+/* The same pixels of G in two spectra, cut at a detector row: passes in parts against the whole (in_parts.c). report (context,
+ * kernel, what, error). */
+typedef void (*ParityReport) (const Scene *scene, const char *kernel, const char *what, int precise, double error);
+void parity_parts (const Scene *scene, SbkSpectrum *whole, const SbkBackend *device, SbkContext *context, int precise,
+                   ParityReport report);
 /* Threads of the CPU reference: one. */
 SbkThreads parity_threads (void);
 

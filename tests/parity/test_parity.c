@@ -29,10 +29,28 @@ bound_of (const char *kernel, int precise)
   return 0;
 }
 
+/* What rounding in single precision leaves of the phase along a detector row, of both sidebands and coefficients of random
+ * sign: the gradient of random data shows it where the phase is many turns. */
+static double
+phase_bound (const Scene *s, int precise)
+{
+  double most = 0;
+  for (int64_t q = 0; q < s->n_q && !precise; q++) {
+    double reach = 1 + hypot (s->vx[q], s->vy[q]), sum = 0;
+    for (int i = 0; i <= SBK_DEGREE; i++)
+      for (int j = 0; i + j <= SBK_DEGREE; j++)
+        sum += i + j > 0 ? pow (s->model.chi[sbk_monomial (i, j)] * pow (reach, i + j - 1), 2) : 0;
+    most = fmax (most, sum);
+  }
+  return 2 * 6.283 * 6e-8 * sqrt (most);
+}
+
 static void
 report (const Scene *s, const char *kernel, const char *what, int precise, double error)
 {
   double bound = bound_of (kernel, precise);
+  if (strcmp (kernel, "gradient") == 0 || strcmp (kernel, "geometry") == 0)
+    bound = fmax (bound, phase_bound (s, precise));
   int ok = error <= bound; /* NaN fails */
   tests++;
   failures += !ok;
@@ -80,7 +98,7 @@ typedef struct {
   const SbkBackend *table;
   SbkContext *context;
   SbkSpectrum *g;
-  int precise;
+  int wide;
 } Side;
 
 static int
@@ -90,6 +108,7 @@ side_open (Side *side, const SbkBackend *table, const Scene *s, int wide)
   SbkBand band = { s->rows, s->cols, s->n_q, s->index };
   SbkError error = { "" };
   side->table = table;
+  side->wide = wide;
   int ok = table->open (&side->context, &how, &error) == SBK_OK
            && table->spectrum_from_values (side->context, &side->g, &s->pixels, &band, s->g, &error) == SBK_OK
            && table->spectrum_set_q (side->g, s->vx, s->vy, &error) == SBK_OK;
@@ -177,7 +196,8 @@ compare_hessians (const Scene *s, Side *cpu, Side *device, int precise)
 static void
 compare_sums (const Scene *s, Side *cpu, Side *device, int precise)
 {
-  static const SbkSumKind kinds[] = { SBK_SUM_MATCHED, SBK_SUM_SSB, SBK_SUM_COMPLEX };
+  static const SbkSumKind kinds[] = { SBK_SUM_MATCHED, SBK_SUM_SSB, SBK_SUM_COMPLEX, SBK_SUM_SHIFTED, SBK_SUM_MOMENT };
+  static const char *const names[] = { "matched", "ssb", "complex", "shifted", "moment" };
   int64_t n = 2 * s->n_q + 3;
   double *vx = malloc ((size_t)n * sizeof *vx), *vy = malloc ((size_t)n * sizeof *vy);
   int64_t *source = malloc ((size_t)n * sizeof *source);
@@ -191,14 +211,13 @@ compare_sums (const Scene *s, Side *cpu, Side *device, int precise)
     vx[i] = 1.4 * scene_random (&state);
     vy[i] = 1.4 * scene_random (&state);
   }
-  SbkFine fine = { n, vx, vy, source, conj };
-  for (int k = 0; k < 3; k++) {
+  SbkFine fine = { n, vx, vy, source, conj, 0 };
+  for (int k = 0; k < SBK_SUM_KINDS; k++) {
     size_t count = (size_t)n * (size_t)sbk_sum_width (kinds[k]);
     poison (got, count);
     cpu->table->sums (cpu->g, &s->view, 1, &s->model, &fine, kinds[k], want, NULL, &error);
     device->table->sums (device->g, &s->view, precise, &s->model, &fine, kinds[k], got, NULL, &error);
-    report (s, "sums", k == 0 ? "matched" : k == 1 ? "ssb" : "complex", precise,
-            apart (got, want, count, largest (want, (int)count)));
+    report (s, "sums", names[k], precise, apart (got, want, count, largest (want, (int)count)));
   }
   free (vx);
   free (vy);
@@ -206,6 +225,110 @@ compare_sums (const Scene *s, Side *cpu, Side *device, int precise)
   free (conj);
   free (want);
   free (got);
+}
+
+/* Groups of one to `most` aliases, some of them where no aperture reaches. */
+typedef struct {
+  SbkAliases aliases;
+  int64_t *start, *source, *place;
+  double *vx, *vy, *x;
+} Groups;
+
+static void
+groups_make (Groups *g, const Scene *s, int64_t most)
+{
+  uint64_t state = s->seed + 29;
+  int64_t n = s->n_q, members = n * most;
+  g->start = calloc ((size_t)n + 1, sizeof *g->start);
+  g->source = calloc ((size_t)n + 1, sizeof *g->source);
+  g->place = calloc ((size_t)n + 1, sizeof *g->place);
+  g->vx = calloc ((size_t)members, sizeof *g->vx);
+  g->vy = calloc ((size_t)members, sizeof *g->vy);
+  g->x = calloc ((size_t)members * 2, sizeof *g->x);
+  for (int64_t i = 0; i < n; i++) {
+    int64_t count = 1 + i % most;
+    g->source[i] = (i * 5) % n;
+    g->start[i + 1] = g->start[i] + count;
+    g->place[i + 1] = g->place[i] + sbk_alias_width (count);
+    for (int64_t m = g->start[i]; m < g->start[i + 1]; m++) {
+      g->vx[m] = 1.2 * scene_random (&state);
+      g->vy[m] = 1.2 * scene_random (&state);
+      g->x[2 * m] = scene_random (&state);
+      g->x[2 * m + 1] = scene_random (&state);
+    }
+  }
+  g->aliases = (SbkAliases){ n, most, g->start, g->source, g->vx, g->vy, g->place };
+}
+
+static void
+groups_clear (Groups *g)
+{
+  free (g->start);
+  free (g->source);
+  free (g->place);
+  free (g->vx);
+  free (g->vy);
+  free (g->x);
+}
+
+static void
+compare_aliases (const Scene *s, Side *cpu, Side *device, int precise)
+{
+  static const int64_t sizes[] = { 1, 6, 7, 37 };
+  for (int i = 0; i < 4; i++) {
+    Groups g;
+    SbkError error = { "" };
+    double first[SBK_N], got_first[SBK_N], again_first[SBK_N];
+    char what[32];
+    groups_make (&g, s, sizes[i]);
+    size_t count = (size_t)g.place[s->n_q];
+    double *want = malloc (count * sizeof *want), *got = malloc (count * sizeof *got), *again = malloc (count * sizeof *got);
+    snprintf (what, sizeof what, "up to %d", (int)sizes[i]);
+    poison (got, count);
+    poison (got_first, SBK_N);
+    cpu->table->aliases (cpu->g, &s->view, 1, &s->model, &g.aliases, want, NULL, &error);
+    SbkStatus status = device->table->aliases (device->g, &s->view, precise, &s->model, &g.aliases, got, NULL, &error);
+    if (status != SBK_OK)
+      printf ("# %s\n", error.message);
+    report (s, "aliases", what, precise, apart (got, want, count, largest (want, (int)count)));
+    device->table->aliases (device->g, &s->view, precise, &s->model, &g.aliases, again, NULL, &error);
+    check_bits (s, "aliases", memcmp (got, again, count * sizeof *got) == 0);
+    cpu->table->alias_gradient (cpu->g, &s->view, 1, &s->model, &g.aliases, g.x, first, NULL, &error);
+    status = device->table->alias_gradient (device->g, &s->view, precise, &s->model, &g.aliases, g.x, got_first, NULL, &error);
+    if (status != SBK_OK)
+      printf ("# %s\n", error.message);
+    /* with G in float32 the CPU keeps what is left of it in float32 too */
+    double scale = largest (first, SBK_N) * (precise && !cpu->wide ? 1e-7 / 3e-12 : 1);
+    report (s, "alias_gradient", what, precise, apart (got_first, first, SBK_N, scale));
+    device->table->alias_gradient (device->g, &s->view, precise, &s->model, &g.aliases, g.x, again_first, NULL, &error);
+    check_bits (s, "alias_gradient", memcmp (got_first, again_first, sizeof got_first) == 0);
+    free (want);
+    free (got);
+    free (again);
+    groups_clear (&g);
+  }
+}
+
+/* Turning and growing the detector, also after its scale was set. */
+static void
+compare_geometry (const Scene *s, Side *cpu, Side *device, int precise)
+{
+  static const double scales[] = { 1, 1.03, 0.96, 1 };
+  for (int i = 0; i < 4; i++) {
+    SbkError error = { "" };
+    double want[3], got[3], again[3];
+    if (cpu->table->spectrum_set_scale (cpu->g, scales[i], &error) != SBK_OK
+        || device->table->spectrum_set_scale (device->g, scales[i], &error) != SBK_OK)
+      printf ("# %s\n", error.message);
+    poison (got, 3);
+    cpu->table->geometry (cpu->g, &s->view, 1, &s->model, &want[0], want + 1, NULL, &error);
+    device->table->geometry (device->g, &s->view, precise, &s->model, &got[0], got + 1, NULL, &error);
+    report (s, "value", "of the geometry", precise, apart (got, want, 1, fabs (want[0])));
+    report (s, "geometry", i == 0 ? "as made" : "scaled", precise,
+            apart (got + 1, want + 1, 2, fmax (largest (want + 1, 2), fabs (want[0]))));
+    device->table->geometry (device->g, &s->view, precise, &s->model, &again[0], again + 1, NULL, &error);
+    check_bits (s, "geometry", memcmp (got, again, sizeof got) == 0);
+  }
 }
 
 /* Counts of every type to G, with and without taper. */
@@ -231,7 +354,8 @@ compare_counts (const Scene *s, const SbkBackend *device)
         else
           ((double *)counts)[i] = x - 30;
       }
-      SbkCounts c = { (SbkType)type, counts, s->column, 0.01, type % 2 == 1 && s->rows > 4 && s->cols > 4 ? 2 : 0 };
+      SbkCounts c = { (SbkType)type, counts, s->column, 0.01, type % 2 == 1 && s->rows > 4 && s->cols > 4 ? 2 : 0,
+                      NULL, NULL };
       SbkBand band = { s->rows, s->cols, s->n_q, s->index };
       SbkError error = { "" };
       const SbkBackend *tables[2] = { &sbk_cpu, device };
@@ -270,19 +394,28 @@ compare (Scene *s, const SbkBackend *device)
       return;
     }
     for (int precise = wide; precise < 2; precise++) {
-      s->view = (SbkView){ 0, s->n_q, 1, 0, 0, 1 };
+      s->view = (SbkView){ 0, s->n_q, 1, 0, 0, 1, 0, 1 };
       compare_values (s, &cpu, &gpu, precise, "whole");
       compare_hessians (s, &cpu, &gpu, precise);
       compare_sums (s, &cpu, &gpu, precise);
+      compare_aliases (s, &cpu, &gpu, precise);
+      compare_geometry (s, &cpu, &gpu, precise);
+      parity_parts (s, cpu.g, device, gpu.context, precise, report);
       if (s->pixels.n_pixels > 8) {
         s->view.k_first = 3;
         s->view.k_stride = 8;
         compare_values (s, &cpu, &gpu, precise, "every 8th pixel");
       }
+      if (s->pixels.n_pixels > 1000) { /* fewer would leave frequencies that random data do not determine */
+        s->view = (SbkView){ 0, s->n_q, 1, 0, 1, 2, 1, 3 };
+        compare_values (s, &cpu, &gpu, precise, "every second pixel of every third row");
+        if (precise)
+          compare_hessians (s, &cpu, &gpu, precise);
+      }
       if (s->n_q > 2 * SBK_LANES) {
-        s->view = (SbkView){ 0, s->n_q, 2, 1, 0, 1 };
+        s->view = (SbkView){ 0, s->n_q, 2, 1, 0, 1, 0, 1 };
         compare_values (s, &cpu, &gpu, precise, "odd blocks");
-        s->view = (SbkView){ SBK_LANES, s->n_q - SBK_LANES - 1, 1, 0, 0, 1 };
+        s->view = (SbkView){ SBK_LANES, s->n_q - SBK_LANES - 1, 1, 0, 0, 1, 0, 1 };
         compare_values (s, &cpu, &gpu, precise, "from the second block");
       }
     }

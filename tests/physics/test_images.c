@@ -203,6 +203,8 @@ test_absent (void)
   gint64 gone = c->spectrum.slot[3 * 16 + 2], mirror = c->spectrum.slot[13 * 16 + 14];
   g_autoptr (SbImage) whole = reconstruct (&c->spectrum, &c->at, &options, NULL, &error);
   g_assert_true (gone >= 0 || mirror >= 0);
+  fine_grid_free (c->spectrum.fine); /* made before */
+  c->spectrum.fine = NULL;
   c->spectrum.slot[3 * 16 + 2] = c->spectrum.slot[13 * 16 + 14] = -1;
   g_autoptr (SbImage) image = reconstruct (&c->spectrum, &c->at, &options, NULL, &error);
   g_assert_no_error (error);

@@ -1,6 +1,7 @@
 /* Chunks: decoded counts against an encoder written here bit by bit, against files of bitshuffle's own, and
  * damage. */
 #include <lz4.h>
+#include <zstd.h>
 
 #include "core/bitshuffle.h"
 #include "core/chunk.h"
@@ -46,6 +47,17 @@ put_lz4 (GByteArray *to, const guint8 *bytes, gsize n, gboolean may_be_raw)
   g_byte_array_append (to, (const guint8 *)packed, (guint)size);
 }
 
+static void
+put_zstd (GByteArray *to, const guint8 *block, gsize n)
+{
+  gsize room = ZSTD_compressBound (n);
+  g_autofree char *packed = g_malloc (room);
+  gsize size = ZSTD_compress (packed, room, block, n, 3);
+  g_assert_false (ZSTD_isError (size));
+  put32 (to, (guint32)size);
+  g_byte_array_append (to, (const guint8 *)packed, (guint)size);
+}
+
 /* A stored chunk of n elements; block in elements. */
 static GByteArray *
 encode (const guint8 *in, gsize n, gsize element, SbChunkFilter filter, gsize block)
@@ -53,7 +65,7 @@ encode (const guint8 *in, gsize n, gsize element, SbChunkFilter filter, gsize bl
   GByteArray *to = g_byte_array_new ();
   gsize whole = filter == SB_CHUNK_LZ4 ? n : n / 8 * 8;
   g_autofree guint8 *planes = g_malloc (MAX (block, 8) * element);
-  if (filter == SB_CHUNK_LZ4 || filter == SB_CHUNK_BITSHUFFLE_LZ4)
+  if (filter != SB_CHUNK_BITSHUFFLE)
     put_header (to, n * element, block * element);
   for (gsize at = 0; at < whole; at += block) {
     gsize m = MIN (block, whole - at);
@@ -64,6 +76,8 @@ encode (const guint8 *in, gsize n, gsize element, SbChunkFilter filter, gsize bl
     shuffle (in + at * element, planes, m, element);
     if (filter == SB_CHUNK_BITSHUFFLE_LZ4)
       put_lz4 (to, planes, m * element, FALSE);
+    else if (filter == SB_CHUNK_BITSHUFFLE_ZSTD)
+      put_zstd (to, planes, m * element);
     else
       g_byte_array_append (to, planes, (guint)(m * element));
   }
@@ -110,7 +124,8 @@ test_round_trip (void)
 {
   static const gsize counts[] = { 1, 7, 8, 9, 36864, 4097, 100, 480, 12345 },
                      blocks[] = { 8, 64, 4096, 1024, 100000 };
-  static const SbChunkFilter filters[] = { SB_CHUNK_LZ4, SB_CHUNK_BITSHUFFLE, SB_CHUNK_BITSHUFFLE_LZ4 };
+  static const SbChunkFilter filters[] = { SB_CHUNK_LZ4, SB_CHUNK_BITSHUFFLE, SB_CHUNK_BITSHUFFLE_LZ4,
+                                           SB_CHUNK_BITSHUFFLE_ZSTD };
   for (guint i = 0; i < G_N_ELEMENTS (counts); i++)
     for (gsize element = 1; element <= 8; element *= 2)
       for (guint b = 0; b < G_N_ELEMENTS (blocks); b++)
@@ -159,7 +174,8 @@ static void
 test_damage (void)
 {
   enum { N = 1204, ELEMENT = 2, SIZE = N * ELEMENT };
-  static const SbChunkFilter filters[] = { SB_CHUNK_LZ4, SB_CHUNK_BITSHUFFLE, SB_CHUNK_BITSHUFFLE_LZ4 };
+  static const SbChunkFilter filters[] = { SB_CHUNK_LZ4, SB_CHUNK_BITSHUFFLE, SB_CHUNK_BITSHUFFLE_LZ4,
+                                           SB_CHUNK_BITSHUFFLE_ZSTD };
   for (guint f = 0; f < G_N_ELEMENTS (filters); f++) {
     SbChunkCodec codec = { filters[f], ELEMENT, 512, FALSE };
     g_autofree guint8 *counts = make_counts (N, ELEMENT, 3), *out = g_malloc (SIZE);
@@ -202,9 +218,8 @@ test_codecs (void)
   g_assert_cmpuint (codec.block, ==, 4096);
   g_assert_true (chunk_codec (32004, 0, NULL, 4, FALSE, &codec, NULL));
   g_assert_cmpint (codec.filter, ==, SB_CHUNK_LZ4);
-  g_assert_false (chunk_codec (32008, 5, zstd, 2, FALSE, &codec, &error));
-  g_assert_nonnull (strstr (error->message, "Zstandard"));
-  g_clear_error (&error);
+  g_assert_true (chunk_codec (32008, 5, zstd, 2, FALSE, &codec, NULL));
+  g_assert_cmpint (codec.filter, ==, SB_CHUNK_BITSHUFFLE_ZSTD);
   g_assert_false (chunk_codec (32015, 0, NULL, 2, FALSE, &codec, &error));
   g_assert_nonnull (strstr (error->message, "32015"));
   g_assert_false (chunk_codec (32008, 5, lz4, 4, FALSE, &codec, NULL));
@@ -212,9 +227,9 @@ test_codecs (void)
 
 /* Whole one-dimensional datasets of bitshuffle's own regression files. */
 static int
-compare_dataset (hid_t file, const char *name)
+compare_dataset (hid_t file, const char *group, const char *name)
 {
-  g_autofree char *packed = g_strconcat ("compressed/", name, NULL),
+  g_autofree char *packed = g_strconcat (group, "/", name, NULL),
                   *plain = g_strconcat ("original/", name, NULL);
   hid_t a = H5Dopen2 (file, packed, H5P_DEFAULT), b = H5Dopen2 (file, plain, H5P_DEFAULT);
   hid_t plan = H5Dget_create_plist (a), type = H5Dget_type (a), space = H5Dget_space (a);
@@ -253,22 +268,27 @@ test_regression (void)
 {
   static const char *const files[] = { "samples/bslz4/regression_0.1.3.h5",
                                        "samples/bslz4/regression_0.4.0.h5" };
-  int compared = 0;
+  int compared[2] = { 0 };
   for (guint i = 0; i < G_N_ELEMENTS (files); i++) {
     g_autofree char *path = shared_path (files[i]);
     if (path == NULL)
       return;
     g_assert_true (h5io_begin (NULL));
     hid_t file = h5io_open_file (path, NULL);
-    GPtrArray *links = h5io_links (file, "/compressed", "");
-    for (guint k = 0; k < links->len; k++)
-      compared += compare_dataset (file, ((SbLink *)links->pdata[k])->name);
-    g_ptr_array_unref (links);
+    for (int z = 0; z < 2; z++) {
+      static const char *const groups[] = { "/compressed", "/compressed_zstd" };
+      GPtrArray *links = h5io_links (file, groups[z], "");
+      for (guint k = 0; links != NULL && k < links->len; k++)
+        compared[z] += compare_dataset (file, groups[z], ((SbLink *)links->pdata[k])->name);
+      if (links != NULL)
+        g_ptr_array_unref (links);
+    }
     H5Fclose (file);
     h5io_end ();
   }
-  g_test_message ("%d datasets compared", compared);
-  g_assert_cmpint (compared, >=, 20);
+  g_test_message ("%d and %d datasets compared", compared[0], compared[1]);
+  g_assert_cmpint (compared[0], >=, 20);
+  g_assert_cmpint (compared[1], >=, 10);
 }
 
 static void

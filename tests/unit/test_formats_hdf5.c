@@ -245,25 +245,21 @@ no_filter (unsigned flags, size_t n, const unsigned values[], size_t size, size_
 static void
 test_unknown_filter (void)
 {
-  static const H5Z_class2_t classes[] = { { H5Z_CLASS_T_VERS, 32500, 1, 1, "strange", NULL, NULL, no_filter },
-                                          { H5Z_CLASS_T_VERS, 32008, 1, 1, "zstd", NULL, NULL, no_filter } };
-  static const unsigned zstd[] = { 0, 4, 2, 0, 3 };
-  static const char *const says[] = { "filter 32500", "Zstandard" };
-  for (int i = 0; i < 2; i++) {
-    char *folder = new_folder ();
-    g_autofree char *path = g_build_filename (folder, "x_master.h5", NULL);
-    hid_t plan = chunked (1, ROWS, COLS);
-    g_assert_cmpint (H5Zregister (&classes[i]), >=, 0);
-    g_assert_cmpint (H5Pset_filter (plan, classes[i].id, 0, 5, zstd), >=, 0);
-    hid_t file = new_file (folder, "x_master.h5", FALSE);
-    put_frames (file, "/entry/data/data_000001", 3, 0, 4, plan, 0);
-    H5Fclose (file);
-    g_assert_cmpint (H5Zunregister (classes[i].id), >=, 0);
-    assert_refused (path, NULL, SB_ERROR_DATA, "x_master.h5", "/entry/data/data_000001", says[i], NULL);
-    drop_folder (folder);
-  }
+  static const H5Z_class2_t class = { H5Z_CLASS_T_VERS, 32500, 1, 1, "strange", NULL, NULL, no_filter };
+  char *folder = new_folder ();
+  g_autofree char *path = g_build_filename (folder, "x_master.h5", NULL);
+  hid_t plan = chunked (1, ROWS, COLS);
+  g_assert_cmpint (H5Zregister (&class), >=, 0);
+  g_assert_cmpint (H5Pset_filter (plan, class.id, 0, 0, NULL), >=, 0);
+  hid_t file = new_file (folder, "x_master.h5", FALSE);
+  put_frames (file, "/entry/data/data_000001", 3, 0, 4, plan, 0);
+  H5Fclose (file);
+  g_assert_cmpint (H5Zunregister (class.id), >=, 0);
+  assert_refused (path, NULL, SB_ERROR_DATA, "x_master.h5", "/entry/data/data_000001", "filter 32500", NULL);
+  drop_folder (folder);
 }
 
+/* HDF5 files of no detector and without frames, and files that are not HDF5. */
 static void
 test_foreign (void)
 {
@@ -271,10 +267,10 @@ test_foreign (void)
   g_autofree char *path = g_build_filename (folder, "x.h5", NULL),
                   *text = g_build_filename (folder, "x.txt", NULL);
   hid_t file = new_file (folder, "x.h5", FALSE);
-  put_frames (file, "/other/stack", 3, 0, 4, H5P_DEFAULT, 0);
+  put_number (file, "/other/number", 4, "");
   H5Fclose (file);
   write_file (text, "frames", 6);
-  assert_refused (path, NULL, SB_ERROR_DATA, "x.h5", "not a DECTRIS master", NULL);
+  assert_refused (path, NULL, SB_ERROR_DATA, "x.h5", "no array of 3 or 4 axes", NULL);
   assert_refused (text, NULL, SB_ERROR_DATA, "x.txt", "DECTRIS", "NumPy", "Raw", NULL);
   drop_folder (folder);
 }
