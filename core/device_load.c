@@ -9,6 +9,9 @@
 
 enum { SPARSE_STRIDE = 16, SPARSE_LEAST = 64, AT_ONCE = 32, CHUNK = 4096 };
 
+G_STATIC_ASSERT ((int)PIXEL_DROPPED == (int)SBK_DROPPED && (int)PIXEL_FINAL == (int)SBK_FINAL &&
+                 (int)PIXEL_REFUSED == (int)SBK_REFUSED);
+
 struct SbDeviceColumns {
   const SbkLoader *loader;
   SbkLoad *load;
@@ -36,9 +39,9 @@ device_columns_free (SbDeviceColumns *device)
 typedef struct Loading {
   SbDevicePass pass;
   SbGather *gather;
-  guint64 *sum;  /* [size] */
+  guint64 *sum; /* [size] */
   guint32 *high;
-  SbDtype type;  /* of the columns */
+  SbDtype type; /* of the columns */
 } Loading;
 
 static SbkType
@@ -71,16 +74,22 @@ begin (Loading *loading, gboolean *declined, GError **error)
 {
   SbDevicePass *pass = &loading->pass;
   const SbHeader *header = &pass->acquisition->header;
-  SbkFrames frames = { header->detector_rows, header->detector_cols, kernel_type (header->dtype),
-                       kernel_filter (pass->codec.filter), (int64_t)pass->codec.block, pass->codec.swap, header->mask };
+  SbkFrames frames = { header->detector_rows,
+                       header->detector_cols,
+                       kernel_type (header->dtype),
+                       kernel_filter (pass->codec.filter),
+                       (int64_t)pass->codec.block,
+                       pass->codec.swap,
+                       header->mask };
   SbkError kernel = { "" };
   loading->sum = sb_alloc ((gsize)loading->gather->size, sizeof *loading->sum, "The sums over the frames", error);
-  loading->high = loading->sum == NULL ? NULL : sb_alloc ((gsize)loading->gather->size, sizeof *loading->high,
-                                                          "The sums over the frames", error);
+  loading->high = loading->sum == NULL ? NULL
+                                       : sb_alloc ((gsize)loading->gather->size, sizeof *loading->high,
+                                                   "The sums over the frames", error);
   if (loading->high == NULL)
     return FALSE;
-  SbkStatus status = pass->loader->begin (pass->engine->context, &pass->load, &frames, pass->buffer_bytes, pass->buffer_frames,
-                                          &kernel);
+  SbkStatus status = pass->loader->begin (pass->engine->context, &pass->load, &frames, pass->buffer_bytes,
+                                          pass->buffer_frames, &kernel);
   return decline (status, &kernel, declined, error);
 }
 
@@ -109,8 +118,8 @@ highest (const SbGather *gather)
   return most;
 }
 
-/* Counts of short exposures are small: columns of a narrower type hold them just as well, as long as the first look leaves
- * room for twice as many. */
+/* Counts of short exposures are small: columns of a narrower type hold them just as well, as long as the first look
+ * leaves room for twice as many. */
 static SbDtype
 narrow_type (const SbGather *gather)
 {
@@ -142,8 +151,8 @@ choose (Loading *loading, gboolean *declined, GError **error)
   SbkError kernel = { "The counts would leave no room for G." };
   SbkStatus status = SBK_NO_MEMORY;
   if (fits (loading))
-    status = pass->loader->choose (pass->load, kernel_type (loading->type), gather->n_pixels, gather->pixel, gather->positions,
-                                   &kernel);
+    status = pass->loader->choose (pass->load, kernel_type (loading->type), gather->n_pixels, gather->pixel,
+                                   gather->positions, &kernel);
   return decline (status, &kernel, declined, error);
 }
 
@@ -154,8 +163,8 @@ stream (Loading *loading, gboolean *declined, GError **error)
   SbGather *gather = loading->gather;
   loading->type = narrow_type (gather);
   for (;;) {
-    if (!choose (loading, declined, error) || !device_pass_run (&loading->pass, 1, 0.06, 0.95, error)
-        || !take_sums (loading, 1, error))
+    if (!choose (loading, declined, error) || !device_pass_run (&loading->pass, 1, 0.06, 0.95, error) ||
+        !take_sums (loading, 1, error))
       return FALSE;
     if (loading->type == gather->stored || highest (gather) <= dtype_all_ones (loading->type))
       return TRUE;
@@ -199,8 +208,9 @@ SbColumns *
 device_load (SbEngine *engine, SbAcquisition *acquisition, const double centre[2], double radius, SbProgress *progress,
              gboolean *declined, GError **error)
 {
-  Loading loading = { .pass = { .engine = engine, .acquisition = acquisition, .loader = engine->backend->loader,
-                                .progress = progress } };
+  Loading loading = {
+    .pass = { .engine = engine, .acquisition = acquisition, .loader = engine->backend->loader, .progress = progress }
+  };
   SbColumns *columns = NULL;
   *declined = FALSE;
   loading.gather = gather_new (engine, acquisition, centre, radius, error);
@@ -208,10 +218,9 @@ device_load (SbEngine *engine, SbAcquisition *acquisition, const double centre[2
     return NULL;
   loading.gather->elsewhere = TRUE;
   gint64 stride = CLAMP (acquisition_positions (acquisition) / SPARSE_LEAST, 1, SPARSE_STRIDE);
-  if (device_pass_plan (&loading.pass, error) && begin (&loading, declined, error)
-      && loading.pass.load != NULL && device_pass_run (&loading.pass, stride, 0, 0.06, error)
-      && take_sums (&loading, stride, error) && gather_choose (loading.gather, error)
-      && stream (&loading, declined, error))
+  if (device_pass_plan (&loading.pass, error) && begin (&loading, declined, error) && loading.pass.load != NULL &&
+      device_pass_run (&loading.pass, stride, 0, 0.06, error) && take_sums (&loading, stride, error) &&
+      gather_choose (loading.gather, error) && stream (&loading, declined, error))
     columns = take (&loading, error);
   if (loading.pass.load != NULL)
     loading.pass.loader->free (loading.pass.load);
@@ -230,7 +239,7 @@ typedef struct Adding {
   const SbColumns *columns;
   gconstpointer block; /* [n][positions] */
   gint64 n;
-  double *total;       /* [positions] */
+  double *total; /* [positions] */
 } Adding;
 
 static void
@@ -256,8 +265,8 @@ fetch (const SbColumns *columns, const gint64 *column, gint64 n, gpointer block,
   for (gint64 i = 0, run; i < n; i += run) {
     for (run = 1; i + run < n && column[i + run] == column[i] + run; run++)
       ;
-    SbkStatus status = columns->device->loader->read (columns->device->load, column[i], run, (char *)block + (gsize)i * each,
-                                                      &kernel);
+    SbkStatus status =
+        columns->device->loader->read (columns->device->load, column[i], run, (char *)block + (gsize)i * each, &kernel);
     if (status != SBK_OK)
       return device_fail (status, &kernel, error);
   }
@@ -265,13 +274,14 @@ fetch (const SbColumns *columns, const gint64 *column, gint64 n, gpointer block,
 }
 
 gboolean
-device_columns_sum (SbEngine *engine, const SbColumns *columns, const SbDetector *detector, const gint64 *column, float *out,
-                    SbProgress *progress, GError **error)
+device_columns_sum (SbEngine *engine, const SbColumns *columns, const SbDetector *detector, const gint64 *column,
+                    float *out, SbProgress *progress, GError **error)
 {
   gint64 positions = columns->positions, all = MAX (detector->start[detector->n], 1);
   g_autofree double *total = sb_alloc ((gsize)positions, sizeof *total, "The detector's counts", error);
-  g_autofree char *block = total == NULL ? NULL : sb_alloc ((gsize)positions * AT_ONCE, dtype_size (columns->dtype),
-                                                            "The detector's counts", error);
+  g_autofree char *block = total == NULL ? NULL
+                                         : sb_alloc ((gsize)positions * AT_ONCE, dtype_size (columns->dtype),
+                                                     "The detector's counts", error);
   Adding adding = { columns, block, 0, total };
   if (block == NULL)
     return FALSE;
@@ -279,8 +289,8 @@ device_columns_sum (SbEngine *engine, const SbColumns *columns, const SbDetector
     memset (total, 0, (gsize)positions * sizeof *total);
     for (gint64 i = detector->start[d]; i < detector->start[d + 1]; i += adding.n) {
       adding.n = MIN (AT_ONCE, detector->start[d + 1] - i);
-      if (!fetch (columns, column + i, adding.n, block, error)
-          || !progress_step (progress, (double)i / (double)all, error))
+      if (!fetch (columns, column + i, adding.n, block, error) ||
+          !progress_step (progress, (double)i / (double)all, error))
         return FALSE;
       engine_parallel (engine, (positions + CHUNK - 1) / CHUNK, add_task, &adding);
     }

@@ -1,5 +1,5 @@
-/* Columns that a device gathers: stored frames go there as they lie in the file, are decoded there, and the counts stay there.
- * The same numbers as columns_load's way through the host's memory. */
+/* Columns that a device gathers: stored frames go there as they lie in the file, are decoded there, and the counts stay
+ * there. The same numbers as columns_load's way through the host's memory. */
 #ifndef SB_CORE_DEVICE_LOAD_H
 #define SB_CORE_DEVICE_LOAD_H
 
@@ -16,7 +16,7 @@ typedef struct SbDeviceColumns SbDeviceColumns;
 void device_columns_free (SbDeviceColumns *device);
 /* detector_counts from these columns: only the detector's pixels are brought to the host. column: as detector_sum finds
  * them. Sums of whole numbers, float32. */
-gboolean device_columns_sum (SbEngine *engine, const SbColumns *columns, const SbDetector *detector, const gint64 *column,
-                             float *out, SbProgress *progress, GError **error);
+gboolean device_columns_sum (SbEngine *engine, const SbColumns *columns, const SbDetector *detector,
+                             const gint64 *column, float *out, SbProgress *progress, GError **error);
 
 #endif

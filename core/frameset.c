@@ -206,10 +206,9 @@ frameset_chunks (const SbFrameSet *set, gint64 first, gint64 n, SbChunkCodec *co
   for (guint i = find_part (set, first); n > 0; i++) {
     const Part *part = &g_array_index (set->parts, Part, i);
     for (; n > 0 && first < part->first + part->frames; first++, n--)
-      *out++ = (SbFrameChunk){
-        part->path, (guint64)(part->offset + (first - part->first) * set->stride + layout->before),
-        (guint64)layout->stored, 0
-      };
+      *out++ = (SbFrameChunk){ part->path,
+                               (guint64)(part->offset + (first - part->first) * set->stride + layout->before),
+                               (guint64)layout->stored, 0 };
   }
   return TRUE;
 }

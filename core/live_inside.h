@@ -12,7 +12,7 @@ struct SbLive {
   SbCalibrationOptions calibration;
   gboolean has_frame; /* rotation and orientation that an earlier look found ... */
   SbFrame frame;
-  gint64 found_with;  /* ... with so many frames */
+  gint64 found_with; /* ... with so many frames */
 };
 
 /* What a look sees. */
@@ -21,8 +21,8 @@ typedef struct SbGlance {
   SbDisk disk;
   guint8 *there; /* [positions] its frame is in the columns */
   gint64 n_there;
-  gint64 n;      /* usable pixels of the disk that are looked at */
-  gint64 *k;     /* [n] their places in gather->pixel */
+  gint64 n;  /* usable pixels of the disk that are looked at */
+  gint64 *k; /* [n] their places in gather->pixel */
 } SbGlance;
 
 /* So many of the disk's pixels, evenly, that most counts are at most read. */

@@ -143,7 +143,7 @@ plan_device (const SbEngine *engine, const SbPlanned *what, SbPlan *plan, GError
   const SbkBackend *backend = engine->backend;
   guint64 free = backend->memory != NULL ? backend->memory (engine->context) / 10 * 9 : G_MAXUINT64 / 4;
   plan->given = engine->memory > 0 && engine->memory < free;
-  plan->budget = plan->given ? engine->memory : free;
+  plan->budget = plan->given ? engine->memory - MIN (what->on_device, engine->memory) : free;
   plan->in_file = what->in_file;
   plan->beside = plan->g / 8 + 256 * (guint64)MB;
   plan->need = plan->g + plan->beside;

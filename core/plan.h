@@ -30,6 +30,7 @@ typedef struct SbPlanned {
   guint64 columns;    /* bytes of all counts */
   guint64 column;     /* of one pixel's counts */
   gboolean in_file;   /* the counts already are in one */
+  guint64 on_device;  /* bytes of them that the device holds */
 } SbPlanned;
 
 /* Whether so many bytes of columns go to a scratch file while frames of `frame` bytes stream by; says so. */

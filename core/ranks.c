@@ -5,7 +5,7 @@
 #include "core/error.h"
 
 /* Few polls in a row, as long as an answer is near; then the processor is left to others. */
-enum { EAGER_POLLS = 2000, PAUSE_US = 100, FEW_VALUES = 512 };
+enum { EAGER_POLLS = 2000, PAUSE_US = 100, FEW_VALUES = 512, CAUSE_US = 500000 };
 
 /* ---- faults ---- */
 
@@ -13,7 +13,7 @@ static gboolean
 fail_with (const SbRanks *ranks, GError **error)
 {
   SbFault fault;
-  if (ranks->watch != NULL && watch_fault (ranks->watch, &fault)) {
+  if (watch_fault (ranks->watch, &fault)) {
     sb_fail (error, (SbErrorCode)fault.code, "%s", fault.text);
     g_free (fault.text);
     return FALSE;
@@ -36,7 +36,7 @@ int
 ranks_rank (const SbRanks *ranks)
 {
   SbFault fault = { 0 };
-  gboolean first_lost = ranks->watch != NULL && watch_fault (ranks->watch, &fault) && fault.lost && fault.rank == 0;
+  gboolean first_lost = watch_fault (ranks->watch, &fault) && fault.lost && fault.rank == 0;
   g_free (fault.text);
   return first_lost && ranks->rank > 0 ? ranks->rank - 1 : ranks->rank;
 }
@@ -98,9 +98,12 @@ wait_for (SbRanks *ranks, SbMpiExchange *exchange, GError **error)
       return TRUE;
     if (done < 0) {
       ranks->broken = TRUE;
-      return sb_fail (error, SB_ERROR_BACKEND, "MPI failed (%s); start the program again.", message);
+      g_usleep (CAUSE_US); /* the watch may know why */
+      return watch_fault (ranks->watch, NULL)
+                 ? fail_with (ranks, error)
+                 : sb_fail (error, SB_ERROR_BACKEND, "MPI failed (%s); start the program again.", message);
     }
-    if (progress_cancelled (ranks->progress) || (ranks->watch != NULL && watch_fault (ranks->watch, NULL))) {
+    if (progress_cancelled (ranks->progress) || watch_fault (ranks->watch, NULL)) {
       ranks->broken = TRUE;
       return fail_with (ranks, error);
     }

@@ -72,7 +72,7 @@ SbWatch *watch_new (SbRanks *ranks, GError **error);
 /* The last thing: from here on the loss of a rank ends the process. */
 void watch_ending (SbWatch *watch);
 void watch_free (SbWatch *watch);
-/* Whether something happened; a copy of it. Any thread. */
+/* Whether something happened; a copy of it. Any thread; watch may be NULL. */
 gboolean watch_fault (SbWatch *watch, SbFault *fault);
 void watch_begin (SbWatch *watch, SbProgress *progress);
 void watch_tell (SbWatch *watch, int code, const char *text);

@@ -111,11 +111,10 @@ ranks_close (SbRanks *ranks)
   if (ranks == NULL)
     return;
   SbFault fault = { 0 };
-  gboolean lost = ranks->watch != NULL && watch_fault (ranks->watch, &fault) && fault.lost;
+  gboolean lost = watch_fault (ranks->watch, &fault) && fault.lost;
   g_free (fault.text);
   if (!lost && !ranks->broken) {
-    if (ranks->watch != NULL)
-      watch_ending (ranks->watch);
+    watch_ending (ranks->watch);
     ranks->mpi->end ();
   } else if (ranks_rank (ranks) != 0)
     watch_linger (ranks->watch);

@@ -24,7 +24,7 @@ struct SbWatch {
   guint n;         /* of lines: rank 0 has one with each other rank, they have one with it */
   SbLine *line;
   GThread *thread;
-  gint64 beaten, looked;
+  gint64 beaten, looked, woken; /* when the thread last did so, and when it went on after a long stop */
   GMutex lock;     /* of all below, and of what is said */
   GCond changed;
   gboolean stop, ending;
@@ -72,6 +72,8 @@ lose (SbWatch *watch, SbLine *line, const char *how)
 {
   g_autofree char *text = g_strdup_printf ("Rank %d on %s (process %d) %s, so that all ranks stopped without a result; start "
                                            "the run again.", line->rank, line->host, (int)line->pid, how);
+  if (watch->woken > 0 && watch->looked - watch->woken < PATIENCE)
+    _exit (1); /* this process was stopped: the others have given it up and told the user */
   if (watch->ending) { /* MPI waits for it and cannot be stopped otherwise */
     if (watch->rank == (line->rank == 0 ? 1 : 0))
       fprintf (stderr, "sideband: Rank %d on %s (process %d) %s.\n", line->rank, line->host, (int)line->pid, how);
@@ -190,8 +192,7 @@ watch_thread (gpointer pointer)
     if (polled[watch->n + 1].revents != 0)
       take_caller (watch);
     gint64 now = g_get_monotonic_time ();
-    if (now - watch->looked > PATIENCE + SECOND)
-      _exit (1); /* this process was stopped; the others have given it up and told the user */
+    watch->woken = now - watch->looked > PATIENCE / 2 ? now : watch->woken;
     watch->looked = now;
     g_mutex_lock (&watch->lock);
     hear_all (watch, polled);
@@ -252,6 +253,8 @@ void
 watch_ending (SbWatch *watch)
 {
   SbMessage bye = { .said = SAID_BYE };
+  if (watch == NULL)
+    return;
   g_mutex_lock (&watch->lock);
   watch->ending = TRUE;
   say_all (watch, &bye, NULL);
@@ -289,6 +292,8 @@ watch_free (SbWatch *watch)
 gboolean
 watch_fault (SbWatch *watch, SbFault *fault)
 {
+  if (watch == NULL)
+    return FALSE;
   g_mutex_lock (&watch->lock);
   gboolean some = watch->fault.text != NULL;
   if (some && fault != NULL) {

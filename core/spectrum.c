@@ -167,6 +167,7 @@ make_plan (SbSpectrum *s, const SbColumns *columns, const SbBrightField *b, GErr
   guint64 column = (guint64)columns->positions * dtype_size (columns->dtype);
   SbPlanned what = { .positions = columns->positions, .n_pixels = b->n, .n_q = s->n_q, .upsampling = finest (&s->optics),
                      .columns = column * (guint64)columns->held, .column = column, .in_file = columns->scratch != NULL };
+  what.on_device = columns->device != NULL ? what.columns : 0;
   for (gint64 r = 0; r < b->n_rows; r++)
     what.widest = MAX (what.widest, b->row_start[r + 1] - b->row_start[r]);
   if (!plan_spectrum (s->engine, &what, &s->plan, error))

@@ -55,7 +55,8 @@ is_folder (const char *path)
   return stat (path, &status) == 0 && S_ISDIR (status.st_mode);
 }
 
-/* Surer than by its name alone (which is enough where the user said what raw files hold); never one of our results. */
+/* Surer than by its name alone (which is enough where the user said what raw files hold); never one of our results.
+ */
 static gboolean
 looks_usable (const char *path, const SbAcquisitionOptions *options)
 {
@@ -116,7 +117,7 @@ add_folder (GPtrArray *list, const char *path, GError **error)
 static gboolean
 add_pattern (GPtrArray *list, const char *pattern, GError **error)
 {
-  glob_t matches = { 0 };
+  glob_t matches = {0};
   int failed = glob (pattern, GLOB_NOSORT, NULL, &matches);
   if (failed == 0) {
     g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
@@ -140,7 +141,8 @@ add_list (GPtrArray *list, const char *path, int depth, GError **error)
   g_autofree char *folder = g_path_get_dirname (path);
   g_autoptr (GError) reason = NULL;
   if (depth >= DEEPEST_LIST)
-    return sb_fail (error, SB_ERROR_ARGUMENT, "The list %s is named by lists that name each other; write one list.", path);
+    return sb_fail (error, SB_ERROR_ARGUMENT, "The list %s is named by lists that name each other; write one list.",
+                    path);
   if (!g_file_test (path, G_FILE_TEST_IS_REGULAR) || !g_file_get_contents (path, &text, NULL, &reason))
     return sb_fail (error, SB_ERROR_IO, "The list %s cannot be read%s%s; check the name after the @.", path,
                     reason != NULL ? ": " : "", reason != NULL ? reason->message : "");
@@ -198,7 +200,8 @@ find_masters (const GPtrArray *list)
   return masters;
 }
 
-/* Files of another acquisition of the list are no acquisitions themselves. Of two that name each other the first counts. */
+/* Files of another acquisition of the list are no acquisitions themselves. Of two that name each other the first
+ * counts. */
 static void
 drop_parts (GPtrArray *list, const SbAcquisitionOptions *options)
 {
@@ -206,8 +209,8 @@ drop_parts (GPtrArray *list, const SbAcquisitionOptions *options)
   g_autoptr (GHashTable) masters = find_masters (list);
   for (guint i = 0; i < list->len; i++) {
     Candidate *candidate = list->pdata[i];
-    candidate->dropped = candidate->dropped || belongs_by_name (candidate->path, masters)
-                         || g_hash_table_contains (parts, candidate->path);
+    candidate->dropped = candidate->dropped || belongs_by_name (candidate->path, masters) ||
+                         g_hash_table_contains (parts, candidate->path);
     SbAcquisition *acquisition = candidate->dropped ? NULL : acquisition_open (candidate->path, options, NULL);
     if (acquisition == NULL)
       continue;
@@ -235,15 +238,16 @@ batch_inputs (const char *inputs, const SbAcquisitionOptions *options, GError **
   g_autoptr (GHashTable) seen = g_hash_table_new (g_str_hash, g_str_equal);
   g_autoptr (GPtrArray) paths = g_ptr_array_new_with_free_func (g_free);
   if (inputs == NULL || inputs[strspn (inputs, " \t\r\n")] == '\0') {
-    sb_fail (error, SB_ERROR_ARGUMENT, "No acquisitions were named; give inputs: files, a folder, a pattern or @list.");
+    sb_fail (error, SB_ERROR_ARGUMENT,
+             "No acquisitions were named; give inputs: files, a folder, a pattern or @list.");
     return NULL;
   }
   if (!add_lines (list, inputs, NULL, 0, error))
     return NULL;
   for (guint i = 0; i < list->len; i++) {
     Candidate *candidate = list->pdata[i];
-    candidate->dropped = !g_hash_table_add (seen, candidate->path) || is_result (candidate->path)
-                         || (candidate->found && !looks_usable (candidate->path, options));
+    candidate->dropped = !g_hash_table_add (seen, candidate->path) || is_result (candidate->path) ||
+                         (candidate->found && !looks_usable (candidate->path, options));
   }
   drop_parts (list, options);
   for (guint i = 0; i < list->len; i++) {

@@ -8,9 +8,9 @@ typedef enum SbItemState { ITEM_WAITING, ITEM_DONE, ITEM_FAILED } SbItemState;
 
 /* One acquisition of the series. */
 typedef struct SbBatchItem {
-  char *path;        /* absolute */
-  char *name;        /* its own among all of the series: what its files are called by */
-  char *prefix;      /* absolute; its result is <prefix>_result.h5 */
+  char *path;   /* absolute */
+  char *name;   /* its own among all of the series: what its files are called by */
+  char *prefix; /* absolute; its result is <prefix>_result.h5 */
   SbItemState state;
   gboolean kept;     /* finished by an earlier run */
   char *message;     /* why it failed */
@@ -25,22 +25,22 @@ typedef struct SbBatch {
   SbEngine *engine;
   const SbBatchCall *call;
   SbProgress *progress;
-  GPtrArray *items;     /* SbBatchItem * */
-  GPtrArray *warnings;  /* char * */
-  char *prefix;         /* of what the series has in common: <prefix>_table.csv */
-  char *made;           /* the folder that had to be made; NULL: it was there */
+  GPtrArray *items;    /* SbBatchItem * */
+  GPtrArray *warnings; /* char * */
+  char *prefix;        /* of what the series has in common: <prefix>_table.csv */
+  char *made;          /* the folder that had to be made; NULL: it was there */
   int lock_file, log_file;
   char *lock_path;
-  char *reference;      /* the result that holds the aberrations of all; NULL: none */
+  char *reference; /* the result that holds the aberrations of all; NULL: none */
   char *reference_key;
-  char *stack_path;     /* once it is written */
+  char *stack_path; /* once it is written */
   gint64 stack_shape[3];
   gint64 stack_overlap[4]; /* row, col, rows, cols that every image of the stack covers */
   gint64 began;
-  GMutex lock;          /* of all below */
+  GMutex lock; /* of all below */
   guint next, ended;
-  gboolean seeking;     /* the first one that can be fitted: its aberrations hold for all */
-  GError *fatal;        /* what stops all */
+  gboolean seeking; /* the first one that can be fitted: its aberrations hold for all */
+  GError *fatal;    /* what stops all */
 } SbBatch;
 
 void item_free (gpointer item);
@@ -81,12 +81,13 @@ json_t *table_make (const SbBatch *batch);
 extern const SbWriter *const table_writers[]; /* of a result whose info has a table */
 
 /* ---- register.c: subpixel registration ---- */
-/* Where b's specimen lies against a's, pixels (row, col): b (r + shift) = a (r). Both [rows][cols], upsampled by factor
- * from the scan. correlation: of what both show, -1 .. 1. */
-gboolean register_shift (const float *a, const float *b, gint64 rows, gint64 cols, const gint64 factor[2], double shift[2],
-                         double *correlation, const SbProgress *progress, GError **error);
+/* Where b's specimen lies against a's, pixels (row, col): b (r + shift) = a (r). Both [rows][cols], upsampled by
+ * factor from the scan. correlation: of what both show, -1 .. 1. */
+gboolean register_shift (const float *a, const float *b, gint64 rows, gint64 cols, const gint64 factor[2],
+                         double shift[2], double *correlation, const SbProgress *progress, GError **error);
 /* out (r) = image (r + shift); 0 where the image has nothing there. */
-gboolean register_move (const float *image, gint64 rows, gint64 cols, const double shift[2], float *out, GError **error);
+gboolean register_move (const float *image, gint64 rows, gint64 cols, const double shift[2], float *out,
+                        GError **error);
 
 /* ---- stack.c ---- */
 /* Aligns the images of all results and writes <prefix>_stack.tif; array (may stay NULL): the stack, for the host. */

@@ -20,8 +20,8 @@ check_targets (const SbBatch *batch, const SbBatchItem *item, GError **error)
 }
 
 static void
-stamp (const SbBatch *batch, SbResult *result, const SbAcquisition *acquisition, gboolean fitted, const char *reference,
-       const char *key)
+stamp (const SbBatch *batch, SbResult *result, const SbAcquisition *acquisition, gboolean fitted,
+       const char *reference, const char *key)
 {
   json_t *info = result->info, *parameters = json_deep_copy (batch->call->parameters);
   g_autofree char *valid = reference != NULL ? g_utf8_make_valid (reference, -1) : NULL;

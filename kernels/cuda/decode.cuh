@@ -1,5 +1,5 @@
-/* A warp decodes a block: LZ4 sequence by sequence, copies shared by its lanes; then bit planes to numbers. Every length is
- * checked against the block's input and output before a byte is touched. */
+/* A warp decodes a block: LZ4 sequence by sequence, copies shared by its lanes; then bit planes to numbers. Every
+ * length is checked against the block's input and output before a byte is touched. */
 #ifndef SBK_CUDA_DECODE_CUH
 #define SBK_CUDA_DECODE_CUH
 
@@ -8,7 +8,8 @@ enum { LZ4_LAST_LITERALS = 5, LZ4_MATCH_LIMIT = 12, LZ4_LEAST_MATCH = 4, WARP = 
 
 /* The bytes that continue a length of 15: 32 at once. *length stays below 2^31 + 2^14. */
 __device__ __forceinline__ bool
-lz4_extend (const unsigned char *__restrict__ in, unsigned in_size, unsigned *at, unsigned most, unsigned *length, unsigned lane)
+lz4_extend (const unsigned char *__restrict__ in, unsigned in_size, unsigned *at, unsigned most, unsigned *length,
+            unsigned lane)
 {
   for (;;) {
     unsigned left = in_size - *at;
@@ -86,7 +87,8 @@ lz4_match (unsigned char *out, unsigned at, unsigned offset, unsigned match, uns
 
 /* FALSE: not a block that inflates to exactly out_size bytes (less than 2^31). */
 __device__ __forceinline__ bool
-lz4_decode (const unsigned char *__restrict__ in, unsigned in_size, unsigned char *out, unsigned out_size, unsigned lane)
+lz4_decode (const unsigned char *__restrict__ in, unsigned in_size, unsigned char *out, unsigned out_size,
+            unsigned lane)
 {
   unsigned ip = 0, op = 0;
   for (;;) {
@@ -155,12 +157,13 @@ store_eight (const uint2 *byte, unsigned char *out)
       unsigned b2 = h ? byte[2 % E].y : byte[2 % E].x, b3 = h ? byte[3 % E].y : byte[3 % E].x;
       unsigned a = __byte_perm (b0, b1, 0x5140), b = __byte_perm (b0, b1, 0x7362);
       unsigned c = __byte_perm (b2, b3, 0x5140), d = __byte_perm (b2, b3, 0x7362);
-      ((uint4 *)out)[h] = make_uint4 (__byte_perm (a, c, 0x5410), __byte_perm (a, c, 0x7632), __byte_perm (b, d, 0x5410),
-                                      __byte_perm (b, d, 0x7632));
+      ((uint4 *)out)[h] = make_uint4 (__byte_perm (a, c, 0x5410), __byte_perm (a, c, 0x7632),
+                                      __byte_perm (b, d, 0x5410), __byte_perm (b, d, 0x7632));
     }
 }
 
-/* size bytes of planes, a multiple of 8 E, to numbers; swap: their bytes reversed. out is aligned to 8 E (16 at most). */
+/* size bytes of planes, a multiple of 8 E, to numbers; swap: their bytes reversed. out is aligned to 8 E (16 at most).
+ */
 template <int E>
 __device__ __forceinline__ void
 planes_turn (const unsigned char *planes, unsigned size, unsigned char *out, int swap, unsigned lane)

@@ -20,11 +20,11 @@ typedef struct Walk {
   const unsigned char *data;
   const SbkStored *frames;
   int64_t n;
-  size_t *start;       /* [n + 1] first counts, then where each frame's blocks begin */
-  size_t *block;       /* [n] bytes of a block */
+  size_t *start; /* [n + 1] first counts, then where each frame's blocks begin */
+  size_t *block; /* [n] bytes of a block */
   LoadBlock *blocks;
-  size_t *largest;     /* [n] of its inflated blocks */
-  unsigned char *bad;  /* [n] */
+  size_t *largest;    /* [n] of its inflated blocks */
+  unsigned char *bad; /* [n] */
 } Walk;
 
 static SbkFilter
@@ -138,7 +138,8 @@ blocks_room (SbkLoad *load, LoadSlot *slot, size_t n, SbkError *error)
   slot->blocks_room = 0;
   n += n / 4;
   CUDA_TRY (load->context, cudaMallocHost ((void **)&slot->blocks, n * sizeof *slot->blocks), "Page-locked memory");
-  CUDA_TRY (load->context, cudaMalloc ((void **)&slot->blocks_device, n * sizeof *slot->blocks), "The blocks of the frames");
+  CUDA_TRY (load->context, cudaMalloc ((void **)&slot->blocks_device, n * sizeof *slot->blocks),
+            "The blocks of the frames");
   slot->blocks_room = n;
   return SBK_OK;
 }
@@ -151,7 +152,14 @@ load_blocks (SbkLoad *load, LoadSlot *slot, int64_t first, int64_t n, const SbkS
   size_t *host = (size_t *)malloc (((size_t)n + 1) * 3 * sizeof *host + (size_t)n);
   if (host == NULL)
     return cuda_fail (error, SBK_NO_MEMORY, "Not enough memory.");
-  Walk walk = { load, (const unsigned char *)slot->pinned, frames, n, host, host + n + 1, NULL, host + 2 * (n + 1),
+  Walk walk = { load,
+                (const unsigned char *)slot->pinned,
+                frames,
+                n,
+                host,
+                host + n + 1,
+                NULL,
+                host + 2 * (n + 1),
                 (unsigned char *)(host + 3 * (n + 1)) };
   int64_t tasks = (n + FRAMES_A_TASK - 1) / FRAMES_A_TASK;
   threads->run (threads->pool, tasks, count_task, &walk);
@@ -181,9 +189,10 @@ load_blocks (SbkLoad *load, LoadSlot *slot, int64_t first, int64_t n, const SbkS
 
 /* A warp a block. */
 template <int E>
-__global__ void __launch_bounds__ (WARPS *WARP)
-decode_kernel (const unsigned char *__restrict__ buffer, const LoadBlock *blocks, long long n, unsigned char *frames,
-               unsigned char *planes, size_t pitch, int swap, unsigned long long first, unsigned long long *damaged)
+__global__ void
+__launch_bounds__ (WARPS *WARP) decode_kernel (const unsigned char *__restrict__ buffer, const LoadBlock *blocks,
+                                               long long n, unsigned char *frames, unsigned char *planes, size_t pitch,
+                                               int swap, unsigned long long first, unsigned long long *damaged)
 {
   __shared__ __align__ (16) unsigned char shared[WARPS][LOAD_SHARED];
   long long at = (long long)blockIdx.x * WARPS + threadIdx.x / WARP;
@@ -233,10 +242,10 @@ load_decode (SbkLoad *load, LoadSlot *slot, int64_t first, size_t n_blocks, SbkE
   unsigned grid = (unsigned)((n_blocks + WARPS - 1) / WARPS);
   if (grid == 0)
     return SBK_OK;
-#define DECODE(E)                                                                                                       \
-  decode_kernel<E><<<grid, WARPS * WARP, 0, slot->stream>>> ((const unsigned char *)slot->buffer, slot->blocks_device,  \
-                                                             (long long)n_blocks, slot->frames, slot->planes, load->pitch, \
-                                                             load->frames.swap, (unsigned long long)first, load->damaged_device)
+#define DECODE(E)                                                                                                      \
+  decode_kernel<E><<<grid, WARPS * WARP, 0, slot->stream>>> (                                                          \
+      (const unsigned char *)slot->buffer, slot->blocks_device, (long long)n_blocks, slot->frames, slot->planes,       \
+      load->pitch, load->frames.swap, (unsigned long long)first, load->damaged_device)
   if (load->element == 1)
     DECODE (1);
   else if (load->element == 2)

@@ -1,6 +1,7 @@
-/* File to bright-field counts on the device, at the size of the performance page: makes the stored frames of a 512 x 512 scan
- * of a 192 x 192 uint16 detector itself (bitshuffle-LZ4, about 6:1, 1000 frames a file as ARINA writes them, without HDF5's
- * index), reads them as the library does and prints seconds of each part. bench_load MODULE FOLDER [scan] */
+/* File to bright-field counts on the device, at the size of the performance page: makes the stored frames of a 512 x
+ * 512 scan of a 192 x 192 uint16 detector itself (bitshuffle-LZ4, about 6:1, 1000 frames a file as ARINA writes them,
+ * without HDF5's index), reads them as the library does and prints seconds of each part. bench_load MODULE FOLDER
+ * [scan] */
 #include <cuda_runtime.h>
 #include <fcntl.h>
 #include <math.h>
@@ -45,7 +46,8 @@ read_run (int64_t i, unsigned worker, void *data)
   const Place *place = &r->files->place[run->place];
   (void)worker;
   for (size_t done = 0; done < run->size;) {
-    ssize_t got = pread (r->fd[place->file], r->buffer + run->to + done, run->size - done, (off_t)(place->offset + done));
+    ssize_t got =
+        pread (r->fd[place->file], r->buffer + run->to + done, run->size - done, (off_t)(place->offset + done));
     if (got <= 0) {
       perror ("pread");
       exit (1);
@@ -196,7 +198,8 @@ load_all (const SbkBackend *device, SbkContext *context, Reading *r, const Scan 
   check (loader->take (load, &take, frame_sum, frame_sum + n, counts, &error), &error);
   times[4] = now ();
   look ();
-  printf ("  load into u%d columns %.3f s: buffers %.3f, first look %.3f, choose %.3f, frames %.3f (waiting %.3f, reading %.3f, "
+  printf ("  load into u%d columns %.3f s: buffers %.3f, first look %.3f, choose %.3f, frames %.3f (waiting %.3f, "
+          "reading %.3f, "
           "pushing %.3f), take %.3f%s\n",
           type == SBK_U8 ? 8 : 16, times[4] - begin, times[0] - begin, times[1] - times[0], times[2] - times[1],
           times[3] - times[2], all.wait, all.read, all.push, times[4] - times[3], damaged >= 0 ? " DAMAGED" : "");
@@ -259,8 +262,8 @@ main (int argc, char **argv)
   }
   for (int64_t f = 0; f < files.frames; f++)
     bytes += files.place[f].size;
-  printf ("%lld frames of %d x %d uint16 in %.2f GB (%.2f:1), %u threads\n", (long long)files.frames, SIDE, SIDE, bytes / 1e9,
-          BYTES * (double)files.frames / bytes, threads);
+  printf ("%lld frames of %d x %d uint16 in %.2f GB (%.2f:1), %u threads\n", (long long)files.frames, SIDE, SIDE,
+          bytes / 1e9, BYTES * (double)files.frames / bytes, threads);
   Reading reading = { &files, fd, NULL, NULL };
   Scan scan;
   scan_make (&scan, side);

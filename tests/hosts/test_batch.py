@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A series of acquisitions through the command line. Arguments: the command [, a number of kills to try instead of a few]."""
+"""A series of acquisitions through the command line. Arguments: the command [, how many kills to try instead of a few]."""
 import csv
 import glob
 import json
@@ -36,7 +36,8 @@ TIMEOUT = 300
 
 
 def sideband(*words, **how):
-    return subprocess.run([COMMAND, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=TIMEOUT, **how)
+    return subprocess.run([COMMAND, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=TIMEOUT,
+                          **how)
 
 
 def output(name):
@@ -186,7 +187,7 @@ def test_what_is_finished_is_kept_until_something_changes():
     assert content(copy + "/batch_table.csv") == table and os.path.exists(copy + "/scan_3_phase.png")
     assert json.loads(sideband(*words).stdout)["series"]["kept"] == 5
     words = ["batch", DATA, *KNOWN, "--output", copy, "--json"]
-    for more, kept in ((["--no-resume"], 0), ([], 5), (["--no-resume"], 0), (["--method", "ssb"], 0), (["--method", "ssb"], 5)):
+    for more, kept in ((["--no-resume"], 0), ([], 5), (["--method", "ssb"], 0), (["--method", "ssb"], 5)):
         assert json.loads(sideband(*words, *more).stdout)["series"]["kept"] == kept, more
 
 
@@ -244,7 +245,8 @@ def test_two_processes_on_one_output():
     second = sideband(*words[1:])
     os.kill(first.pid, signal.SIGCONT)
     assert first.wait(TIMEOUT) == 0
-    assert second.returncode == 1 and str(first.pid) in second.stderr and len(second.stderr.splitlines()) == 1, second.stderr
+    assert second.returncode == 1 and str(first.pid) in second.stderr, second.stderr
+    assert len(second.stderr.splitlines()) == 1, second.stderr
     assert [row["status"] for row in rows_of(folder)].count("done") == 5
 
 
@@ -287,7 +289,8 @@ def test_cancel_answers_and_the_next_run_goes_on():
         time.sleep(0.005)
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=TIMEOUT)
-    assert process.returncode == 130 and not glob.glob(other + "/*.partial") and not os.path.exists(other + "/batch.lock")
+    assert process.returncode == 130
+    assert not glob.glob(other + "/*.partial") and not os.path.exists(other + "/batch.lock")
     info = json.loads(sideband(*words).stdout)
     assert info["series"]["kept"] >= 2 and content(other + "/batch_table.csv") == content(folder + "/batch_table.csv")
 
@@ -311,7 +314,8 @@ def check_finished(folder, reference):
         for path in json.loads(shown.stdout)["files"]:
             assert os.path.getsize(path) > 0, path
         json.load(open("%s/%s_fit.json" % (folder, name), encoding="utf-8"))
-        with h5py.File("%s/%s_result.h5" % (folder, name)) as file, h5py.File("%s/%s_result.h5" % (reference, name)) as meant:
+        whole_one = "%s/%s_result.h5" % (reference, name)
+        with h5py.File("%s/%s_result.h5" % (folder, name)) as file, h5py.File(whole_one) as meant:
             phase = file["phase"][()]
             assert np.array_equal(phase, meant["phase"][()]), name
         assert np.array_equal(tifffile.imread("%s/%s_phase.tif" % (folder, name)), phase), name
@@ -331,7 +335,8 @@ def test_kills_at_random_moments():
         rounds += 1
         done = False
         while not done:
-            words = [COMMAND, "batch", DATA, *OPTICS, "--output", folder + "/", "--quiet", "--jobs", str(chance.choice((1, 2)))]
+            words = [COMMAND, "batch", DATA, *OPTICS, "--output", folder + "/", "--quiet",
+                     "--jobs", str(chance.choice((1, 2)))]
             process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
             try:
                 process.wait(chance.uniform(0, 0.6 * longest) if kills < KILLS else TIMEOUT)

@@ -22,7 +22,8 @@ for f in "$root"/kernels/cuda/*.cu; do
   # shellcheck disable=SC2086
   test -f "$(basename "$f").o" || start nvcc $cuda $hidden -c "$f" -o "$(basename "$f").o"
 done
-for f in "$root"/tests/parity/bslz4.c "$root"/tests/parity/scene.c "$root"/tests/parity/test_load*.c "$root"/tests/bench/bench_load.c; do
+for f in "$root"/tests/parity/bslz4.c "$root"/tests/parity/scene.c "$root"/tests/parity/test_load*.c "$root"/tests/bench/bench_load.c \
+  "$root"/tests/bench/load_files.c; do
   # shellcheck disable=SC2086
   start gcc $cc_flags -c "$f" -o "cc_$(basename "$f" .c).o"
 done
@@ -32,7 +33,7 @@ done
 lib=$(dirname "$(command -v nvcc)")/../lib64
 gcc -shared -o libsideband_cuda.so ./*.cu.o -L"$lib" -lcudart_static -lpthread -ldl -lrt -lm -Wl,--exclude-libs,ALL
 gcc -o test_load cc_test_load*.o cc_bslz4.o cc_scene.o -lm -ldl
-gcc -o bench_load cc_bench_load.o cc_bslz4.o cc_scene.o -L"$lib" -lcudart_static -lpthread -ldl -lrt -lm
+gcc -o bench_load cc_bench_load.o cc_load_files.o cc_bslz4.o cc_scene.o -L"$lib" -lcudart_static -lpthread -ldl -lrt -lm
 export LD_LIBRARY_PATH="$lib:${LD_LIBRARY_PATH:-}"
 case $what in
 test | all)

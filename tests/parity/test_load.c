@@ -1,6 +1,7 @@
-/* The device's load against plain C: every filter, type and awkward size, frames stored plain among others, byte order, masks,
- * narrow columns; sums, columns, frames' sums and centres equal to the last bit. Then random corruptions of chunks: the
- * damaged frame that is named, or the very counts that the reference makes of it. test_load MODULE [seed [corruptions]] */
+/* The device's load against plain C: every filter, type and awkward size, frames stored plain among others, byte order,
+ * masks, narrow columns; sums, columns, frames' sums and centres equal to the last bit. Then random corruptions of
+ * chunks: the damaged frame that is named, or the very counts that the reference makes of it. test_load MODULE [seed
+ * [corruptions]] */
 #include "tests/parity/test_load.h"
 
 #include <math.h>
@@ -50,7 +51,11 @@ put (uint8_t *data, SbkType type, size_t i, uint32_t x)
 {
   uint8_t x8 = (uint8_t)x;
   uint16_t x16 = (uint16_t)x;
-  memcpy (data + i * load_type_bytes (type), type == SBK_U8 ? (void *)&x8 : type == SBK_U16 ? (void *)&x16 : (void *)&x, load_type_bytes (type));
+  memcpy (data + i * load_type_bytes (type),
+          type == SBK_U8    ? (void *)&x8
+          : type == SBK_U16 ? (void *)&x16
+                            : (void *)&x,
+          load_type_bytes (type));
 }
 
 /* Empty, sparse, full, repeating with every period, and constant frames. limit: what the column type holds. */
@@ -90,8 +95,8 @@ truth_make (Truth *t, const Case *c, uint64_t *state)
     make_frame (c, (int)f, state, t->frames + f * t->bytes);
     t->plain[f] = c->plain && f % 3 == 1;
     t->at[f] = used;
-    t->size[f] = bslz4_encode (t->plain[f] ? SBK_FILTER_NONE : c->filter, t->frames + f * t->bytes, t->bytes, load_type_bytes (c->type),
-                               c->block, c->swap, t->stored + used);
+    t->size[f] = bslz4_encode (t->plain[f] ? SBK_FILTER_NONE : c->filter, t->frames + f * t->bytes, t->bytes,
+                               load_type_bytes (c->type), c->block, c->swap, t->stored + used);
     used += t->size[f] + f % 2; /* odd places, too */
   }
 }
@@ -138,7 +143,12 @@ load_buffer_bytes (const Truth *t, const Case *c)
 SbkFrames
 load_frames (const Case *c, const Truth *t)
 {
-  return (SbkFrames){ c->rows, c->cols, c->type, c->filter, (int64_t)(c->block / load_type_bytes (c->type)), c->swap,
+  return (SbkFrames){ c->rows,
+                      c->cols,
+                      c->type,
+                      c->filter,
+                      (int64_t)(c->block / load_type_bytes (c->type)),
+                      c->swap,
                       c->masked ? t->mask : NULL };
 }
 
@@ -167,8 +177,8 @@ same_bits (double a, double b)
 
 /* The frame's sum and centre as the model says them, rows first. */
 static int
-check_frame (const Case *c, const Truth *t, int f, const int32_t *pixel, const uint8_t *fate, int n, const SbkTake *take,
-             double got_sum, const double *got_com)
+check_frame (const Case *c, const Truth *t, int f, const int32_t *pixel, const uint8_t *fate, int n,
+             const SbkTake *take, double got_sum, const double *got_com)
 {
   const uint8_t *frame = t->frames + (size_t)f * t->bytes;
   double total = 0, sum = 0, row = 0, col = 0;
@@ -197,8 +207,8 @@ check_columns (const Case *c, const Truth *t, const int32_t *pixel, const uint8_
     if (fate[k] != SBK_FINAL)
       continue;
     for (int f = 0; f < c->frames; f++)
-      if (get (got + column * each, c->column, (size_t)f)
-          != get (t->frames + (size_t)f * t->bytes, c->type, (size_t)pixel[k]))
+      if (get (got + column * each, c->column, (size_t)f) !=
+          get (t->frames + (size_t)f * t->bytes, c->type, (size_t)pixel[k]))
         return 0;
     column++;
   }
@@ -239,7 +249,8 @@ run_case (const Case *c, const SbkBackend *device, SbkContext *context, uint64_t
     memset (high, 0xff, n * sizeof *high);
     if (status == SBK_OK)
       status = loader->sums (load, sum, high, &damaged, &error);
-    load_report (c, round == 0 ? "sums" : "sums with columns", status == SBK_OK && damaged == -1 && load_check_sums (c, &t, sum, high));
+    load_report (c, round == 0 ? "sums" : "sums with columns",
+                 status == SBK_OK && damaged == -1 && load_check_sums (c, &t, sum, high));
   }
   SbkTake take = { fate, 7, { 0.25, 0.5 } };
   const void *counts = NULL;

@@ -10,17 +10,17 @@ typedef struct Case {
   SbkType type;
   int rows, cols, frames;
   SbkFilter filter;
-  size_t block;        /* bytes */
+  size_t block;            /* bytes */
   int swap, masked, plain; /* plain: every third frame stored without its filter */
   SbkType column;
-  int batch;           /* frames at once */
+  int batch; /* frames at once */
 } Case;
 
 /* Everything of a case on the host: frames, their stored form, the sums that must come out. */
 typedef struct Truth {
   size_t pixels, bytes;
   uint8_t *frames, *mask, *stored;
-  size_t *at, *size;   /* [frames] */
+  size_t *at, *size; /* [frames] */
   int *plain;
 } Truth;
 

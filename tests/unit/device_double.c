@@ -31,8 +31,9 @@ size_of (SbkType type)
 static guint32
 get (const guint8 *data, SbkType type, gsize i)
 {
-  return type == SBK_U8 ? data[i] : type == SBK_U16 ? ((const guint16 *)(const void *)data)[i]
-                                                    : ((const guint32 *)(const void *)data)[i];
+  return type == SBK_U8    ? data[i]
+         : type == SBK_U16 ? ((const guint16 *)(const void *)data)[i]
+                           : ((const guint32 *)(const void *)data)[i];
 }
 
 static void
@@ -47,7 +48,8 @@ put (guint8 *data, SbkType type, gsize i, guint32 value)
 }
 
 static SbkStatus
-begin (SbkContext *context, SbkLoad **out, const SbkFrames *frames, size_t buffer_bytes, int64_t buffer_frames, SbkError *error)
+begin (SbkContext *context, SbkLoad **out, const SbkFrames *frames, size_t buffer_bytes, int64_t buffer_frames,
+       SbkError *error)
 {
   gsize n = (gsize)(frames->rows * frames->cols);
   SbkLoad *load = g_new0 (SbkLoad, 1);

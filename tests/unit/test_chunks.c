@@ -1,5 +1,5 @@
-/* Where frames lie in their files: the bytes there decode to what the reader delivers; HDF5's index read without HDF5 against
- * HDF5's own reading of the same chunks, and damaged at random. */
+/* Where frames lie in their files: the bytes there decode to what the reader delivers; HDF5's index read without HDF5
+ * against HDF5's own reading of the same chunks, and damaged at random. */
 #include <fcntl.h>
 #include <glib/gstdio.h>
 #include <string.h>
@@ -63,9 +63,9 @@ typedef struct Layout {
   gint64 frames;
   gsize userblock;
   gboolean chunked, deflate, latest, big;
-  gint64 holes;    /* every so many frames one is not written; 0: none */
+  gint64 holes; /* every so many frames one is not written; 0: none */
   gint64 attributes;
-  gboolean found;  /* what must come out */
+  gboolean found; /* what must come out */
 } Layout;
 
 static hid_t
@@ -110,7 +110,8 @@ make_file (const Layout *layout, const char *path)
     H5Pset_libver_bounds (access, H5F_LIBVER_LATEST, H5F_LIBVER_LATEST);
   hid_t file = H5Fcreate (path, H5F_ACC_TRUNC, create, access), plan = make_plan (layout);
   hid_t space = H5Screate_simple (layout->rank, shape + 4 - layout->rank, NULL);
-  hid_t set = H5Dcreate2 (file, "frames", layout->big ? H5T_STD_U16BE : H5T_STD_U16LE, space, H5P_DEFAULT, plan, H5P_DEFAULT);
+  hid_t set =
+      H5Dcreate2 (file, "frames", layout->big ? H5T_STD_U16BE : H5T_STD_U16LE, space, H5P_DEFAULT, plan, H5P_DEFAULT);
   g_assert_cmpint (set, >=, 0);
   for (gint64 i = 0; i < layout->attributes; i++) { /* so that the header goes on elsewhere */
     g_autofree char *name = g_strdup_printf ("a number of a long name, %d", (int)i);
@@ -198,7 +199,8 @@ test_layouts (void)
   }
 }
 
-/* What was overwritten after HDF5 looked at the file: never a crash, never more memory than the file's own size explains. */
+/* What was overwritten after HDF5 looked at the file: never a crash, never more memory than the file's own size
+ * explains. */
 static void
 test_damaged (void)
 {
@@ -243,7 +245,8 @@ check_flat (const char *suffix, const char *start, const char *dtype, gsize item
   memcpy (bytes, start, strlen (start));
   if (head == 128) {
     memcpy (bytes + 6, "\1\0\166\0", 4);
-    g_autofree char *text = g_strdup_printf ("{'descr': '%s', 'fortran_order': False, 'shape': (3, 3, %d, %d), }", dtype, ROWS, COLS);
+    g_autofree char *text =
+        g_strdup_printf ("{'descr': '%s', 'fortran_order': False, 'shape': (3, 3, %d, %d), }", dtype, ROWS, COLS);
     memcpy (bytes + 10, text, strlen (text));
     bytes[127] = '\n';
   }

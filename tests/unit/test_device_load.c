@@ -1,5 +1,8 @@
-/* Frames by way of a device: the same columns, patterns and sentences as by way of the host, for every sample file and frames
- * that come through a reader; the narrow columns, the wide ones that they give way to, cancel, no room. The device is a double. */
+/* Frames by way of a device: the same columns, patterns and sentences as by way of the host, for every sample file and
+ * frames that come through a reader; the narrow columns, the wide ones that they give way to, cancel, no room. The
+ * device is a double. */
+#include <glib/gstdio.h>
+
 #include "core/calibrate.h"
 #include "core/detector.h"
 #include "core/device_load.h"
@@ -23,7 +26,8 @@ load (const SbkBackend *backend, SbAcquisition *acquisition, SbProgress *progres
 static void
 assert_alike (const SbColumns *host, const SbColumns *device)
 {
-  gsize n = (gsize)host->n_pixels, positions = (gsize)host->positions, size = (gsize)(host->pattern.rows * host->pattern.cols);
+  gsize n = (gsize)host->n_pixels, positions = (gsize)host->positions,
+        size = (gsize)(host->pattern.rows * host->pattern.cols);
   g_assert_nonnull (device->device);
   g_assert_cmpint (device->dtype, <=, host->dtype);
   g_assert_cmpint (device->n_pixels, ==, host->n_pixels);
@@ -35,7 +39,8 @@ assert_alike (const SbColumns *host, const SbColumns *device)
   g_assert_cmpmem (device->pattern.mean, size * sizeof (double), host->pattern.mean, size * sizeof (double));
   g_assert_cmpmem (device->pattern.bad, size, host->pattern.bad, size);
   g_assert_cmpmem (device->frame_sum, positions * sizeof (double), host->frame_sum, positions * sizeof (double));
-  g_assert_cmpmem (device->frame_com, 2 * positions * sizeof (double), host->frame_com, 2 * positions * sizeof (double));
+  g_assert_cmpmem (device->frame_com, 2 * positions * sizeof (double), host->frame_com,
+                   2 * positions * sizeof (double));
   g_assert_cmpint (device->pattern.saturated, ==, host->pattern.saturated);
   g_assert_cmpint (device->pattern.masked, ==, host->pattern.masked);
   g_assert_cmpint (device->pattern.hot, ==, host->pattern.hot);
@@ -90,6 +95,7 @@ test_cases (void)
 
 struct SbReader {
   guint16 *x;
+  const char *path; /* of a file that holds them as well, see place_of */
   gint64 cancels;
   SbProgress *progress;
 };
@@ -103,13 +109,31 @@ fake_read (SbReader *reader, gint64 first, gint64 n, gpointer out, GError **erro
   return TRUE;
 }
 
+/* In pairs, the pairs from the end to the beginning, a gap behind each. */
+static guint64
+place_of (gint64 frame)
+{
+  return (guint64)(FRAMES / 2 - 1 - frame / 2) * (2 * SIZE * sizeof (guint16) + 24) +
+         (guint64)(frame % 2) * SIZE * sizeof (guint16);
+}
+
+static gboolean
+fake_chunks (SbReader *reader, gint64 first, gint64 n, SbChunkCodec *codec, SbFrameChunk *out)
+{
+  *codec = (SbChunkCodec){ .filter = SB_CHUNK_NONE, .element = sizeof (guint16) };
+  for (gint64 i = 0; i < n; i++)
+    out[i] = (SbFrameChunk){ reader->path, place_of (first + i), SIZE * sizeof (guint16), 0 };
+  return TRUE;
+}
+
+static const SbFormat placed_format = { .name = "placed", .read = fake_read, .chunks = fake_chunks };
 static const SbFormat fake_format = { .name = "fake", .read = fake_read };
 
 /* A disk; unlooked: counts of this size in one pixel of a frame that the first look does not see. */
 static SbReader
 fake_reader (guint16 unlooked)
 {
-  SbReader reader = { g_new (guint16, FRAMES * SIZE), -1, NULL };
+  SbReader reader = { .x = g_new (guint16, FRAMES * SIZE), .cancels = -1 };
   for (int f = 0; f < FRAMES; f++)
     for (int i = 0; i < SIZE; i++)
       reader.x[f * SIZE + i] = hypot (i / N - 15.2, i % N - 17.1) <= 8 ? 30 + (i * 7 + f * 13) % 11 : (i * f) % 97 == 1;
@@ -121,7 +145,7 @@ static SbColumns *
 load_fake (SbReader *reader, const SbkBackend *backend, SbProgress *progress, GError **error)
 {
   SbAcquisition *acquisition = make_acquisition (SCAN, SCAN, N, N, "uint16");
-  acquisition->format = &fake_format;
+  acquisition->format = reader->path != NULL ? &placed_format : &fake_format;
   acquisition->reader = reader;
   SbColumns *columns = load (backend, acquisition, progress, error);
   acquisition->format = NULL;
@@ -163,7 +187,8 @@ test_detector (void)
 {
   GError *error = NULL;
   SbReader reader = fake_reader (40);
-  SbColumns *host = load_fake (&reader, &sbk_cpu, NULL, &error), *device = load_fake (&reader, device_double (), NULL, &error);
+  SbColumns *host = load_fake (&reader, &sbk_cpu, NULL, &error),
+            *device = load_fake (&reader, device_double (), NULL, &error);
   SbAcquisition *acquisition = make_acquisition (SCAN, SCAN, N, N, "uint16");
   SbEngine *engine = make_engine (2);
   SbDetectorGeometry geometry = { { 15.2, 17.1 }, 0, 6, 3, 0.4 };
@@ -178,6 +203,37 @@ test_detector (void)
   columns_free (device);
   acquisition_free (acquisition);
   engine_free (engine);
+  g_free (reader.x);
+}
+
+/* Frames that do not lie in their order, and a file that ends before it should. */
+static void
+test_places (void)
+{
+  GError *error = NULL;
+  SbReader reader = fake_reader (40);
+  g_autofree char *folder = g_dir_make_tmp ("sideband-places-XXXXXX", NULL);
+  g_autofree char *path = g_build_filename (folder, "frames.bin", NULL);
+  gsize size = (gsize)place_of (0) + 2 * SIZE * sizeof (guint16), frame = SIZE * sizeof (guint16);
+  g_autofree char *bytes = g_malloc (size);
+  memset (bytes, 0x7f, size);
+  for (gint64 f = 0; f < FRAMES; f++)
+    memcpy (bytes + place_of (f), reader.x + f * SIZE, frame);
+  g_assert_true (g_file_set_contents (path, bytes, (gssize)size, NULL));
+  SbColumns *host = load_fake (&reader, &sbk_cpu, NULL, &error);
+  reader.path = path;
+  SbColumns *device = load_fake (&reader, device_double (), NULL, &error);
+  g_assert_no_error (error);
+  assert_alike (host, device);
+  columns_free (host);
+  columns_free (device);
+  g_assert_true (g_file_set_contents (path, bytes, (gssize)(place_of (95) + 10), NULL));
+  g_assert_null (load_fake (&reader, device_double (), NULL, &error));
+  g_assert_error (error, SB_ERROR, SB_ERROR_IO);
+  g_assert_nonnull (strstr (error->message, "frame 0 ")); /* the first of the scan is the last of the file */
+  g_clear_error (&error);
+  g_unlink (path);
+  g_rmdir (folder);
   g_free (reader.x);
 }
 
@@ -226,6 +282,7 @@ main (int argc, char **argv)
   g_test_add_func ("/device_load/cases", test_cases);
   g_test_add_func ("/device_load/types", test_types);
   g_test_add_func ("/device_load/detector", test_detector);
+  g_test_add_func ("/device_load/places", test_places);
   g_test_add_func ("/device_load/cancel", test_cancel);
   g_test_add_func ("/device_load/no-room", test_no_room);
   return g_test_run ();

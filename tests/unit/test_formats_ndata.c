@@ -191,7 +191,8 @@ test_calibration (void)
     g_assert_cmpfloat (fabs (a->header.step[1] - 0.5), <, 1e-12);
     double sampling =
         isnan (a->header.sampling) ? a->header.reciprocal * optics_wavelength (60) * 1e3 : a->header.sampling;
-    g_assert_true (isnan (cases[i].sampling) ? isnan (sampling) : fabs (sampling / cases[i].sampling - 1) < 1e-9);
+    g_assert_true (isnan (cases[i].sampling) ? isnan (sampling)
+                                             : fabs (sampling / cases[i].sampling - 1) < 1e-9);
     acquisition_free (a);
   }
   static const char *const odd[] = {

@@ -10,7 +10,7 @@
 #include "core/reconstruct.h"
 #include "core/scratch.h"
 
-enum { DETECTOR = 36, ROWS = 30, COLS = 28, RADIUS = 15 };
+enum { DETECTOR = 28, ROWS = 30, COLS = 28, RADIUS = 11 };
 
 /* A scene made by hand: random counts, so that no sum is small by chance. */
 typedef struct Scene {
@@ -63,8 +63,8 @@ scene_open (Scene *s, const char *precision, gint64 threads)
       counts[p * positions + i] = (guint16)g_rand_int_range (random, 0, 200);
   }
   g_rand_free (random);
-  s->optics = (SbOptics){ 300, 30, { 0.45, 0.4 } };
-  s->calibration = (SbCalibration){ .centre = { 17.4, 17.8 }, .radius = RADIUS, .sampling = 30.0 / RADIUS,
+  s->optics = (SbOptics){ 300, 30, { 0.16, 0.15 } };
+  s->calibration = (SbCalibration){ .centre = { 13.4, 13.8 }, .radius = RADIUS, .sampling = 30.0 / RADIUS,
                                     .frame = { 0.4, FALSE } };
 }
 
@@ -100,7 +100,7 @@ least_of (Scene *s, const SbSpectrum *resident)
 {
   SbPlan plan;
   SbPlanned what = { .positions = ROWS * COLS, .n_pixels = resident->n_pixels, .n_q = resident->n_q, .widest = 2 * RADIUS + 1,
-                     .upsampling = 3, .column = ROWS * COLS * 2, .columns = (guint64)DETECTOR * DETECTOR * ROWS * COLS * 2 };
+                     .upsampling = 1, .column = ROWS * COLS * 2, .columns = (guint64)DETECTOR * DETECTOR * ROWS * COLS * 2 };
   s->engine->memory = 1;
   g_assert_false (plan_spectrum (s->engine, &what, &plan, NULL));
   return plan.least;
@@ -165,7 +165,8 @@ put_passes (GArray *out, SbSpectrum *s, const SbkView *view, int precise)
   }
   put_hessian (out, s, view, precise, &models[0], LOW, low);
   put_hessian (out, s, view, precise, &models[1], 3, low);
-  put_hessian (out, s, view, precise, &models[0], ALL, all);
+  if (view->k_stride == 1 && view->q_stride == 1)
+    put_hessian (out, s, view, precise, &models[0], ALL, all);
 }
 
 static void
@@ -199,8 +200,7 @@ everything (SbSpectrum *s)
     { SBK_LANES, s->n_band - SBK_LANES, 3, 2, 1, 2 },
   };
   for (gsize i = 0; i < G_N_ELEMENTS (views); i++)
-    for (int precise = 0; precise < 2; precise++)
-      put_passes (out, s, &views[i], precise);
+    put_passes (out, s, &views[i], i == 1);
   put_sums (out, s, 0, 1);
   put_sums (out, s, 1, 2);
   return out;
@@ -247,21 +247,24 @@ in_parts (const char *isa, const char *precision, gint64 threads)
   g_assert_false (whole->plan.in_parts);
   g_autoptr (GArray) want = everything (whole);
   guint64 least = least_of (&scene, whole);
-  /* the least: every pass makes every chunk; some more: pieces are kept */
-  for (guint64 more = 0; more <= whole->plan.g / 2; more += whole->plan.g / 4) {
+  /* counts in memory; in a file with the least, so that every pass makes every chunk; some more, so that pieces are kept */
+  for (int round = 0; round < 3; round++) {
+    guint64 more = round == 2 ? whole->plan.g / 2 : 0;
+    if (round > 0)
+      g_assert_true (columns_to_file (&scene.columns, 100000, NULL));
     SbSpectrum *parts = spectrum_of (&scene, least + more);
     g_assert_true (parts->plan.in_parts);
-    g_assert_true (parts->plan.in_file && scene.columns.scratch != NULL);
+    g_assert_true (parts->plan.in_file == (round > 0));
     chunks = 0;
     SbkView all = { 0, parts->n_band, 1, 0, 0, 1 };
     double power;
     g_assert_true (passes_power (parts, &all, &power, NULL, NULL));
-    g_assert_cmpint (chunks, >, more == 0 ? 10 : 1);
+    g_assert_cmpint (chunks, >, round == 1 ? 8 : 1);
     g_assert_cmpfloat (power, ==, whole->power);
     g_autoptr (GArray) got = everything (parts);
     same_bits (want, got, isa);
     /* another view of the same counts: rotated, and with the pixels moved twice */
-    if (more == 0)
+    if (round == 1)
       for (int scaled = 0; scaled < 3; scaled++) {
         const SbFrame turned = { 1.1 - scaled, TRUE };
         SbSpectrum *both[2] = { whole, parts };
@@ -275,7 +278,7 @@ in_parts (const char *isa, const char *precision, gint64 threads)
         }
         same_bits (a, b, "moved");
       }
-    if (more == 0) {
+    if (round == 1) {
       spectrum_set_scale (whole, 1, NULL);
       spectrum_free (whole);
       whole = spectrum_of (&scene, 0);

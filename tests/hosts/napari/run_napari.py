@@ -121,8 +121,11 @@ def main():
         parser.add_argument("--" + name, required=True, type=os.path.abspath)
     parser.add_argument("--package", required=True, action="append", type=os.path.abspath)
     parser.add_argument("--binding", required=True, choices=["pyqt6", "pyside6"])
+    parser.add_argument("--slow", action="store_true")
     parser.add_argument("tests", nargs="+", type=os.path.abspath)
     options = parser.parse_args()
+    if options.slow and not os.environ.get("SIDEBAND_SLOW"):
+        skip("slow; SIDEBAND_SLOW=1 runs it")
     if shutil.which("xvfb-run") is None or shutil.which("xauth") is None:
         skip("no xvfb-run (packages xvfb and xauth)")
     if sys.version_info < (3, 11):

@@ -358,3 +358,17 @@ def test_cancel_is_answered(opened):
     task.cancel()
     task.cancel()
     assert task.join(20) and isinstance(task.error, sideband.Cancelled)
+
+
+def test_engine_that_is_not_there_is_one_sentence(opened, add, finish, errors, monkeypatch):
+    from napari_sideband import _settings
+
+    monkeypatch.setattr(_settings, "engine", lambda: {"cuda_module": "/no/such/module.so", "backend": "cuda"})
+    fit = add(opened, FIT)
+    fit.run()
+    finish(fit)
+    assert len(errors) == 1 and "/no/such/module.so" in errors[0] and errors[0].endswith(".")
+    monkeypatch.setattr(_settings, "engine", lambda: {"backend": "cpu"})
+    fit.run()
+    finish(fit)
+    assert fit.outcome is not None and len(errors) == 1

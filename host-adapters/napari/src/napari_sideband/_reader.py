@@ -67,7 +67,11 @@ def get_reader(path: Any) -> Read | None:
     if _is_result(first):
         return read
     try:
-        sideband.Acquisition(first, session=session()).close()
+        using = session()
+    except sideband.Error:
+        return read  # the settings ask for an engine that is not there: the reader says so
+    try:
+        sideband.Acquisition(first, session=using).close()
     except sideband.FileError:
         return read
     except sideband.Error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
@@ -16,6 +17,7 @@ from qtpy.QtWidgets import QHBoxLayout, QProgressBar, QPushButton, QWidget
 from ._task import Task
 
 _POLL_MS = 40
+_DRAW_SECONDS = 0.25  # between two drawings: each composes the whole window anew, canvas and all
 _log = logging.getLogger(__name__)
 
 
@@ -39,6 +41,7 @@ class Runner(QWidget):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addWidget(self.bar, 1)
         layout.addWidget(self.cancel_button)
+        self._drawn = 0.0
         self.timer = QTimer(self)
         self.timer.setInterval(_POLL_MS)
         self.timer.timeout.connect(self._poll)
@@ -80,9 +83,13 @@ class Runner(QWidget):
             self._finish(task)
             return
         percent = int(100 * task.progress)
-        self.bar.setValue(percent)
+        now = time.monotonic()
+        if now - self._drawn < _DRAW_SECONDS or percent == self.bar.value():
+            return
+        self._drawn = now
         if not task.cancelled:
             self.bar.setFormat(f"{task.stage} %p %")
+        self.bar.setValue(percent)
         if self._activity is not None and percent > self._activity.n:
             self._activity.set_description(f"{self.title}: {task.stage}" if task.stage else self.title)
             self._activity.update(percent - self._activity.n)
