@@ -9,28 +9,21 @@
 
 enum { LEAST_ROWS = 24 };
 
-void
-agreement_init_known (SbAgreement *a, SbSpectrum *spectrum, const SbkView *view, double power, SbPasses *passes,
-                      SbProgress *progress)
+gboolean
+agreement_init_view (SbAgreement *a, SbSpectrum *spectrum, const SbkView *view, SbPasses *passes, SbProgress *progress,
+                     GError **error)
 {
   gint64 pixels = (spectrum->n_pixels - view->k_first + view->k_stride - 1) / view->k_stride;
   memset (a, 0, sizeof *a);
   a->spectrum = spectrum;
   a->view = *view;
-  a->power = power;
+  a->power = spectrum->power;
   a->precise = spectrum->engine->precise;
   a->dealiased = spectrum->dealiased && view->q_count == spectrum->n_band;
   a->passes = passes;
   a->progress = progress;
   a->share = (double)view->q_count / (double)view->q_stride / (double)spectrum->n_band * (double)pixels
              / (double)spectrum->n_pixels / (double)MAX (view->row_stride, 1);
-}
-
-gboolean
-agreement_init_view (SbAgreement *a, SbSpectrum *spectrum, const SbkView *view, SbPasses *passes, SbProgress *progress,
-                     GError **error)
-{
-  agreement_init_known (a, spectrum, view, spectrum->power, passes, progress);
   gboolean whole = view->q_count == spectrum->n_band && view->q_stride == 1 && view->k_stride == 1 && view->row_stride <= 1
                    && spectrum->power > 0;
   return whole || passes_power (spectrum, view, &a->power, progress, error);

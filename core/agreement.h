@@ -26,9 +26,6 @@ gboolean agreement_init (SbAgreement *agreement, SbSpectrum *spectrum, gint64 q_
 /* The same over a view made by hand. */
 gboolean agreement_init_view (SbAgreement *agreement, SbSpectrum *spectrum, const SbkView *view, SbPasses *passes,
                               SbProgress *progress, GError **error);
-/* The same where the view's power is known. */
-void agreement_init_known (SbAgreement *agreement, SbSpectrum *spectrum, const SbkView *view, double power, SbPasses *passes,
-                           SbProgress *progress);
 gboolean agreement_value (const SbAgreement *agreement, gsize n, const SbCoordinates *candidates, double *s, GError **error);
 gboolean agreement_gradient (const SbAgreement *agreement, const SbCoordinates *at, double *s,
                              double gradient[SB_N_COORDINATES], GError **error);

@@ -32,6 +32,15 @@ ranks_fail (SbRanks *ranks, const GError *error)
     watch_tell (ranks->watch, SB_ERROR_INTERNAL, error != NULL ? error->message : "The command failed without saying why.");
 }
 
+char *
+ranks_lost (const SbRanks *ranks)
+{
+  SbFault fault = { 0 };
+  if (watch_fault (ranks->watch, &fault) && !fault.lost)
+    g_clear_pointer (&fault.text, g_free);
+  return fault.text;
+}
+
 int
 ranks_rank (const SbRanks *ranks)
 {

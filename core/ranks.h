@@ -44,6 +44,8 @@ gboolean ranks_begin (SbRanks *ranks, SbProgress *progress, GError **error);
 gboolean ranks_end (SbRanks *ranks, gboolean done, GError **error);
 /* Tells the others that this one fails. Not collective. */
 void ranks_fail (SbRanks *ranks, const GError *error);
+/* The sentence that names a rank that is lost (to be freed); NULL: none is. Not collective. */
+char *ranks_lost (const SbRanks *ranks);
 /* Among those that are left: the one with 0 speaks and writes. Not collective. */
 int ranks_rank (const SbRanks *ranks);
 

@@ -6,7 +6,7 @@
 
 enum { LINE_HOST = 64, LINE_TOKEN = 16, LINE_ADDRESSES = 16, LINE_TEXT = 2048 };
 
-typedef enum SbSaid { SAID_HELLO = 1, SAID_BEAT, SAID_FAIL, SAID_END, SAID_VERDICT, SAID_BYE } SbSaid;
+typedef enum SbSaid { SAID_BEAT = 1, SAID_FAIL, SAID_END, SAID_VERDICT, SAID_BYE } SbSaid;
 
 typedef struct SbMessage {
   guint32 said;

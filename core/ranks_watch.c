@@ -99,18 +99,12 @@ hear (SbWatch *watch, SbLine *line, const SbMessage *message, const char *text)
     }
     break;
   case SAID_END:
-    line->ended = message->job;
-    watch->broken = watch->broken || message->code != 0;
-    break;
   case SAID_VERDICT:
-    watch->verdict = message->job;
+    *(message->said == SAID_END ? &line->ended : &watch->verdict) = message->job;
     watch->broken = watch->broken || message->code != 0;
     break;
-  case SAID_BYE:
-    line->left = TRUE;
-    break;
-  default:
-    break;
+  default: /* a beat */
+    line->left = line->left || message->said == SAID_BYE;
   }
   g_cond_broadcast (&watch->changed);
 }
@@ -266,8 +260,8 @@ watch_free (SbWatch *watch)
 {
   if (watch == NULL)
     return;
-  guint64 one = 1;
-  SbMessage bye = { .said = SAID_BYE };
+  const guint64 one = 1;
+  const SbMessage bye = { .said = SAID_BYE };
   g_mutex_lock (&watch->lock);
   watch->stop = TRUE;
   if (!watch->ending)

@@ -14,7 +14,6 @@ typedef struct SbCommand {
   gboolean needs_data;
   const char *files;  /* the row that takes any number of files where a host has them; NULL: none */
   gboolean own_files; /* it writes them itself */
-  gboolean shared;    /* processes that work together share it out; without it and with own_files the first one does it alone */
   const SbParamGroup *const *groups; /* NULL-terminated */
   SbResult *(*run) (SbWork *work, const SbOptions *options, SbProgress *progress, GError **error);
 } SbCommand;

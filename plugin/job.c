@@ -22,7 +22,7 @@ job_end (sb_job *job, SbResult *result, const GError *error)
   g_mutex_lock (&job->lock);
   job->result = wrapped;
   job->status = result != NULL ? SB_OK : status_code (error);
-  if (result == NULL)
+  if (result == NULL && job->message == NULL)
     job->message =
         g_utf8_make_valid (error != NULL ? error->message : "The command failed without saying why.", -1);
   job->state = SB_JOB_ENDED;
@@ -52,14 +52,18 @@ run_command (sb_job *job, GError **error)
   return result;
 }
 
-/* All ranks do a command together and end alike; the first of them writes. */
+/* All ranks do a command together and end alike; the first of them writes. What writes its files as it goes it does alone. */
 static SbResult *
 run_together (sb_job *job, SbRanks *ranks, GError **error)
 {
+  SbEngine *engine = job->session->engine;
+  const SbReduce *reduce = engine->reduce;
   SbResult *result = NULL;
-  gboolean alone = job->command->own_files && !job->command->shared;
+  gboolean alone = job->command->own_files;
   if (ranks_begin (ranks, &job->progress, error)) {
+    engine->reduce = alone ? NULL : reduce;
     result = alone && ranks->rank > 0 ? result_new () : run_command (job, error);
+    engine->reduce = reduce;
     if (!ranks_end (ranks, result != NULL, error))
       g_clear_pointer (&result, result_free);
   }
@@ -240,7 +244,10 @@ sb_job_error (sb_job *job)
 {
   if (job == NULL || session_forked (job->session, NULL))
     return "";
+  const SbRanks *ranks = job->session->engine->ranks;
   g_mutex_lock (&job->lock);
+  if (job->state == SB_JOB_RUNNING && job->message == NULL && ranks != NULL)
+    job->message = ranks_lost (ranks);
   const char *message = job->message;
   g_mutex_unlock (&job->lock);
   return message != NULL ? message : "";

@@ -149,7 +149,8 @@ SB_API double sb_job_progress (sb_job *job, const char **stage);
 SB_API void sb_job_cancel (sb_job *job);
 /* As sb_data_preview: "mean_pattern" at any time; an image of the result ("phase") once there is one, SB_STATE before. */
 SB_API int sb_job_preview (sb_job *job, const char *what, const sb_view *view);
-/* The sentence of the job's failure; "" while there is none. */
+/* The sentence of the job's failure; "" while there is none. Where another rank is lost it stands before the job has ended:
+ * launchers leave little time then. */
 SB_API const char *sb_job_error (sb_job *job);
 /* Owned by the job; NULL until it ended with SB_OK. */
 SB_API const sb_result *sb_job_result (sb_job *job);

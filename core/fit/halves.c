@@ -38,11 +38,9 @@ half_fits (const SbStages *stages, const SbFit *fit, const SbCurvature *curvatur
            GError **error)
 {
   SbAgreement one, other;
-  if (!agreement_init_view (&one, stages->spectrum, &views[0], stages->passes, stages->progress, error))
-    return FALSE;
-  agreement_init_known (&other, stages->spectrum, &views[1], stages->spectrum->power - one.power, stages->passes,
-                        stages->progress);
-  return half_fit (stages, fit, curvature, &one, &at[0], error) && half_fit (stages, fit, curvature, &other, &at[1], error);
+  return agreement_init_view (&one, stages->spectrum, &views[0], stages->passes, stages->progress, error)
+         && agreement_init_view (&other, stages->spectrum, &views[1], stages->passes, stages->progress, error)
+         && half_fit (stages, fit, curvature, &one, &at[0], error) && half_fit (stages, fit, curvature, &other, &at[1], error);
 }
 
 gboolean

@@ -79,8 +79,22 @@ report_result (const Cli *cli, const sb_result *result)
   return EXIT_DONE;
 }
 
+/* A launcher that lost a process ends the others about a second later: what there is to say is said at once. */
+static gboolean
+say_early (const Cli *cli, const sb_session *session, sb_job *job)
+{
+  const char *message = sb_job_error (job);
+  if (message[0] == '\0')
+    return FALSE;
+  voice_follow (sb_session_rank (session));
+  report_failure (cli, SB_BACKEND, message);
+  fflush (NULL);
+  return TRUE;
+}
+
+/* *told: the failure was told already. */
 static int
-wait_for (const Cli *cli, sb_job *job)
+wait_for (const Cli *cli, const sb_session *session, sb_job *job, gboolean *told)
 {
   Monitor *monitor = monitor_new (cli);
   gboolean cancelled = FALSE;
@@ -89,6 +103,7 @@ wait_for (const Cli *cli, sb_job *job)
     const char *stage = NULL;
     double fraction = sb_job_progress (job, &stage);
     monitor_update (monitor, fraction, stage);
+    *told = *told || say_early (cli, session, job);
     if (interrupts > 0 && !cancelled)
       sb_job_cancel (job);
     cancelled = interrupts > 0;
@@ -129,13 +144,16 @@ job_run (Cli *cli)
   sb_session *session = NULL;
   sb_data *data = NULL;
   sb_job *job = NULL;
+  gboolean told = FALSE;
   int code;
   catch_signals ();
   int status = open_all (cli, &session, &data, &job);
   if (status != SB_OK) {
     code = report_failure (cli, status, sb_error_message ());
-  } else if ((status = wait_for (cli, job)) == SB_OK) {
+  } else if ((status = wait_for (cli, session, job, &told)) == SB_OK) {
     code = report_result (cli, sb_job_result (job));
+  } else if (told) {
+    code = EXIT_FAILED;
   } else {
     const char *message = sb_job_error (job);
     voice_follow (sb_session_rank (session));

@@ -124,13 +124,13 @@ class Machine:
 
 
 # README "NVIDIA H200": G of 9.18 GB in 3.14 ms (value), 9.26 ms (value and gradient), 11.7 ms (value, gradient and low-order
-# Hessian), 34.9 ms (transform); counts decoded in 0.40 s (18.9 GB, the bar of performance.md). Between machines 25 GB/s a GPU (one 200 Gb/s
-# port each) from pinned host memory; not measured here.
-H200 = Machine("H200", 18.9e9 / 0.40, 9.18e9 / 34.9e-3, 9.18e9 / 3.14e-3, 9.18e9 / (9.26e-3 - 3.14e-3), 9.18e9 / 11.7e-3, 40e-6, 25e9, 5e-6,
-               100e9)
-# performance.md: 2.5 GB/s decoded, 5e8 pairs of 8 bytes a second (value), a third (gradient), a core; sums through shared
-# memory (measured: docs/mpi.md).
-CORE = Machine("core", 2.5e9, 0.5e9, 4e9, 1.3e9, 1e9, 20e-6, 3e9, 2e-5, 5e9)
+# Hessian), 34.9 ms (counts to G). Frames are decoded by the rank's processor cores, eight of 2.5 GB/s. Between machines 25 GB/s
+# a GPU (a 200 Gb/s port each), messages of 5 us, files at 100 GB/s: assumed, not measured.
+H200 = Machine("H200", 8 * 2.5e9, 9.18e9 / 34.9e-3, 9.18e9 / 3.14e-3, 9.18e9 / (9.26e-3 - 3.14e-3), 9.18e9 / 11.7e-3, 40e-6, 25e9,
+               5e-6, 100e9)
+# A core: 2.5 GB/s decoded, 5e8 pairs of 8 bytes a second (value), a third (gradient). Messages through the memory of one
+# machine of two busy cores, two ranks: measured, 0.44 GB/s in pieces of 16 MB, 140 us (docs/mpi.md).
+CORE = Machine("core", 2.5e9, 0.5e9, 4e9, 1.3e9, 1e9, 20e-6, 0.44e9, 1.4e-4, 5e9)
 
 # Passes of a default fit in whole passes: value, gradient, Hessian; and calls, which are many on small parts.
 FIT = {"value": 9.2, "gradient": 5.1, "hessian": 1.3, "calls": 400, "numbers": 0.2}

@@ -148,7 +148,7 @@ def fault(kind, number, size, action, names):
     run = launch.Run(size, words("run", name, "--precision", "double"))
     ranks = run.watching(size)
     time.sleep(random.uniform(0, 3))
-    rank = random.randrange(size)
+    rank = number % size
     if run.process.poll() is not None:
         raise AssertionError("it ended before the fault: " + run.text(run.err))
     began = time.monotonic()
@@ -215,6 +215,14 @@ def test_interrupt():
     assert not no_results("interrupt")
 
 
+def test_series_is_done_once():
+    """A series writes as it goes: one rank does it, with the same files as alone."""
+    folder = output("series")
+    result = launch.together(2, [COMMAND, "batch", COLUMNS, *KNOWN, "--aberrations", "given", "--coefficients", "C10=6",
+                                 "--output", folder + "/"])
+    assert result["series"]["done"] == 1 and len(no_results("series")) >= 3, result
+
+
 def test_progress():
     """Lines of progress come through mpirun, from one rank only."""
     status, out, err = launch.Run(2, [word for word in words("run", "progress") if word != "--quiet"] + ["--log", "json"]).wait()
@@ -226,6 +234,8 @@ def test_progress():
 def test_two_machines():
     machines = launch.Machines(FOLDER.name)
     try:
+        status, out, err = launch.Run(4, ["hostname"], machines.extra(), machines.wrap()).wait(60)
+        assert status == 0 and sorted(out.split()) == ["first", "first", "second", "second"], out + err
         check_same(launch.together(4, words("run", "machines"), machines.extra(), machines.wrap()), "machines")
     finally:
         machines.close()
