@@ -93,12 +93,20 @@ optics_edge_per_nm (const SbOptics *optics, int n)
 }
 
 void
-frame_to_detector (const SbFrame *frame, const double scan[2], double detector[2])
+frame_to_detector_all (const SbFrame *frame, gsize n, const double *scan, double *detector_row, double *detector_col)
 {
   double c = cos (frame->rotation), s = sin (frame->rotation);
-  double row = c * scan[0] + s * scan[1], col = -s * scan[0] + c * scan[1];
-  detector[0] = frame->transpose ? col : row;
-  detector[1] = frame->transpose ? row : col;
+  for (gsize i = 0; i < n; i++) {
+    double row = c * scan[2 * i] + s * scan[2 * i + 1], col = -s * scan[2 * i] + c * scan[2 * i + 1];
+    detector_row[i] = frame->transpose ? col : row;
+    detector_col[i] = frame->transpose ? row : col;
+  }
+}
+
+void
+frame_to_detector (const SbFrame *frame, const double scan[2], double detector[2])
+{
+  frame_to_detector_all (frame, 1, scan, &detector[0], &detector[1]);
 }
 
 /* Monomials of |z|^(n+1-m) Re z^m and Im z^m, z = x + i y. */

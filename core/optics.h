@@ -55,6 +55,8 @@ typedef struct SbFrame {
 } SbFrame;
 /* A vector of the scan frame seen in the detector frame. */
 void frame_to_detector (const SbFrame *frame, const double scan[2], double detector[2]);
+/* scan[n][2]. */
+void frame_to_detector_all (const SbFrame *frame, gsize n, const double *scan, double *detector_row, double *detector_col);
 
 /* The kernels' plain numbers (detector frame, k in units of k_max, chi in turns) for coordinates of the scan frame. */
 void optics_model (const SbOptics *optics, const SbFrame *frame, const SbCoordinates *coordinates, SbkModel *model);

@@ -53,7 +53,8 @@ static gboolean
 place_polish (Thin *thin, Place *place, GError **error)
 {
   SbMaximum maximum;
-  gint64 stride = stages_stride (thin->stages.spectrum, SUBSET_PIXELS, SUBSET);
+  gint64 stride = stages_stride (thin->stages.spectrum, SUBSET_PIXELS,
+                                 stages_most (thin->stages.spectrum, SUBSET));
   if (!spectrum_set_frame (thin->stages.spectrum, &place->frame, error)
       || !thin_fit (&thin->stages, &place->best, stride, &maximum, error))
     return FALSE;

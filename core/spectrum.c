@@ -282,12 +282,7 @@ spectrum_set_frame (SbSpectrum *s, const SbFrame *frame, GError **error)
 {
   g_autofree double *vx = g_new (double, s->n_q), *vy = g_new (double, s->n_q);
   SbkError kernel = { "" };
-  for (gint64 i = 0; i < s->n_q; i++) {
-    double v[2];
-    frame_to_detector (frame, s->q + 2 * i, v);
-    vx[i] = v[0];
-    vy[i] = v[1];
-  }
+  frame_to_detector_all (frame, (gsize)s->n_q, s->q, vx, vy);
   s->frame = *frame;
   if (s->parts != NULL)
     return parts_set_q (s->parts, vx, vy, error);

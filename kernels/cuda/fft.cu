@@ -42,6 +42,23 @@ open_cufft (void)
   *(void **)&cufft.z2d = dlsym (cufft.library, "cufftExecZ2D");
 }
 
+static void *
+warm (void *unused)
+{
+  (void)unused;
+  pthread_once (&once, open_cufft);
+  return NULL;
+}
+
+/* The library is large: it is opened while the frames are read. */
+void
+cuda_fft_prepare (void)
+{
+  pthread_t thread;
+  if (pthread_create (&thread, NULL, warm, NULL) == 0)
+    pthread_detach (thread);
+}
+
 /* Making a plan costs more than running it: the context keeps the last ones. */
 SbkStatus
 cuda_fft_get (CudaFft **out, SbkContext *context, int64_t rows, int64_t cols, int batch, int wide, int inverse,

@@ -13,4 +13,6 @@ SbkStatus cuda_fft_get (CudaFft **out, SbkContext *context, int64_t rows, int64_
 SbkStatus cuda_fft_run (CudaFft *fft, void *in, void *out, SbkError *error);
 void cuda_fft_free (CudaFft *fft);
 
+void cuda_fft_prepare (void);
+
 #endif

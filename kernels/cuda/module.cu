@@ -254,6 +254,7 @@ cuda_open (SbkContext **out, const SbkOpen *how, SbkError *error)
     return status;
   }
   context->processors = properties.multiProcessorCount;
+  cuda_fft_prepare ();
   *out = context;
   return SBK_OK;
 }

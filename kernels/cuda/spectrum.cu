@@ -130,7 +130,8 @@ cuda_spectrum_set_q (SbkSpectrum *s, const double *vx, const double *vy, SbkErro
     return cuda_fail (error, SBK_NO_MEMORY, "Not enough memory.");
   s->v_max = 0;
   for (int64_t i = 0; i < s->n_q; i++)
-    s->v_max = fmax (s->v_max, hypot (vx[i], vy[i]));
+    s->v_max = fmax (s->v_max, vx[i] * vx[i] + vy[i] * vy[i]);
+  s->v_max = sqrt (s->v_max);
   for (long long i = 0; i < s->view.pitch; i++) {
     host[i] = i < s->n_q ? vx[i] : FAR_AWAY;
     host[s->view.pitch + i] = i < s->n_q ? vy[i] : FAR_AWAY;

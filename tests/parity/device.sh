@@ -27,7 +27,7 @@ done
   start gcc $cc_flags -DSBK_ISA=plain -c "$root/kernels/cpu/pairs.c" -o pairs_plain.o
   start gcc $cc_flags -mavx2 -mfma -DSBK_ISA=avx2 -c "$root/kernels/cpu/pairs.c" -o pairs_avx2.o
   start gcc $cc_flags -mavx512f -mavx512dq -mavx512bw -mavx512vl -mfma -DSBK_ISA=avx512 -c "$root/kernels/cpu/pairs.c" -o pairs_avx512.o
-  for f in "$root"/kernels/cpu/*.c "$root/tests/parity/dft.c" "$root/tests/parity/in_parts.c" "$root/tests/parity/scene.c" "$root/tests/parity/test_parity.c"; do
+  for f in "$root"/kernels/cpu/*.c "$root/tests/parity/dft.c" "$root/tests/parity/in_aliases.c" "$root/tests/parity/in_parts.c" "$root/tests/parity/scene.c" "$root/tests/parity/test_parity.c"; do
     case $f in
     */pairs.c | */fft.c) ;; # built above; FFTW is not there
     *) start gcc $cc_flags -c "$f" -o "cc_$(basename "$f" .c).o" ;;

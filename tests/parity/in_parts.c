@@ -1,7 +1,6 @@
 /* Passes in parts on a device against the whole on the CPU: two spectra of the detector rows above and below a cut. */
-#include "tests/parity/parity.h"
+#include "tests/parity/measure.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,27 +24,6 @@ part_open (const Scene *s, const SbkBackend *device, SbkContext *context, int64_
   if (!ok)
     printf ("# %s\n", error.message);
   return ok;
-}
-
-static double
-apart (const double *a, const double *b, size_t n, double scale)
-{
-  double most = 0;
-  for (size_t i = 0; i < n; i++) {
-    double d = fabs (a[i] - b[i]);
-    if (!(d <= most))
-      most = d;
-  }
-  return scale > 0 ? most / scale : most;
-}
-
-static double
-largest (const double *x, size_t n)
-{
-  double most = 0;
-  for (size_t i = 0; i < n; i++)
-    most = fmax (most, fabs (x[i]));
-  return most;
 }
 
 static void
@@ -107,7 +85,7 @@ fine_sums (const Scene *s, SbkSpectrum *whole, const SbkBackend *device, SbkSpec
   sbk_cpu.sums (whole, &s->view, 1, &s->model, &fine, SBK_SUM_MATCHED, want, NULL, &error);
   for (int p = 0; p < PARTS; p++)
     device->sums_part (g[p], &s->view, precise, &s->model, &fine, SBK_SUM_MATCHED, got, NULL, &error);
-  report (s, "sums", "in parts", precise, apart (got, want, 3 * n, largest (want, 3 * n)));
+  report (s, "sums", "in parts", precise, apart (got, want, 3 * n, largest (want, (int)(3 * n))));
   free (source);
   free (conj);
   free (want);

@@ -1,6 +1,6 @@
 /* Every kernel of the table on a module's device against float64 on the CPU: awkward shapes, random inputs, poisoned outputs,
  * bounds of kernels.def, repeats with the same bits. test_parity MODULE [seed [largest radius]] */
-#include "tests/parity/parity.h"
+#include "tests/parity/measure.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -45,8 +45,8 @@ phase_bound (const Scene *s, int precise)
   return 2 * 6.283 * 6e-8 * sqrt (most);
 }
 
-static void
-report (const Scene *s, const char *kernel, const char *what, int precise, double error)
+void
+parity_report (const Scene *s, const char *kernel, const char *what, int precise, double error)
 {
   double bound = bound_of (kernel, precise);
   if (strcmp (kernel, "gradient") == 0 || strcmp (kernel, "geometry") == 0)
@@ -58,48 +58,13 @@ report (const Scene *s, const char *kernel, const char *what, int precise, doubl
           precise ? "double" : "single", error, bound);
 }
 
-static void
-check_bits (const Scene *s, const char *kernel, int same)
+void
+parity_bits (const Scene *s, const char *kernel, int same)
 {
   tests++;
   failures += !same;
   printf ("%sok %d %s %s repeats with the same bits\n", same ? "" : "not ", tests, kernel, s->name);
 }
-
-static double
-largest (const double *x, int n)
-{
-  double m = 0;
-  for (int i = 0; i < n; i++)
-    m = fabs (x[i]) > m ? fabs (x[i]) : m;
-  return m;
-}
-
-/* max |a - b| / scale; NaN where one of them is. */
-static double
-apart (const double *a, const double *b, size_t n, double scale)
-{
-  double m = 0;
-  for (size_t i = 0; i < n; i++) {
-    double d = fabs (a[i] - b[i]);
-    if (!(d <= m))
-      m = d;
-  }
-  return scale > 0 ? m / scale : m;
-}
-
-static void
-poison (double *x, size_t n)
-{
-  memset (x, 0xff, n * sizeof *x);
-}
-
-typedef struct {
-  const SbkBackend *table;
-  SbkContext *context;
-  SbkSpectrum *g;
-  int wide;
-} Side;
 
 static int
 side_open (Side *side, const SbkBackend *table, const Scene *s, int wide)
@@ -140,25 +105,25 @@ compare_values (const Scene *s, Side *cpu, Side *device, int precise, const char
   poison (gradient_got, SBK_N);
   cpu->table->power (cpu->g, &s->view, &power[0], &error);
   device->table->power (device->g, &s->view, &power[1], &error);
-  report (s, "power", what, precise, fabs (power[1] / power[0] - 1));
+  parity_report (s, "power", what, precise, fabs (power[1] / power[0] - 1));
   cpu->table->value (cpu->g, &s->view, 1, BATCH, models, want, NULL, &error);
   device->table->value (device->g, &s->view, precise, BATCH, models, got, NULL, &error);
-  report (s, "value", what, precise, apart (got, want, BATCH, largest (want, BATCH)));
+  parity_report (s, "value", what, precise, apart (got, want, BATCH, largest (want, BATCH)));
   device->table->value (device->g, &s->view, precise, BATCH, models, again, NULL, &error);
   int same = memcmp (got, again, sizeof got) == 0;
   for (int i = 0; i < BATCH; i++) {
     device->table->value (device->g, &s->view, precise, 1, &models[i], &value, NULL, &error);
     same = same && memcmp (&value, &got[i], sizeof value) == 0;
   }
-  check_bits (s, "value (batch and alone)", same);
+  parity_bits (s, "value (batch and alone)", same);
   cpu->table->gradient (cpu->g, &s->view, 1, &s->model, &value, gradient_want, NULL, &error);
   device->table->gradient (device->g, &s->view, precise, &s->model, &value, gradient_got, NULL, &error);
   double scale = fmax (largest (gradient_want, SBK_N), (s->pixels.n_pixels == 1 ? 1 : 2e-7 / 4e-5) * 6.3 * want[0]);
-  report (s, "gradient", what, precise, apart (gradient_got, gradient_want, SBK_N, scale));
+  parity_report (s, "gradient", what, precise, apart (gradient_got, gradient_want, SBK_N, scale));
   same = memcmp (&value, &got[0], sizeof value) == 0;
   double gradient_again[SBK_N];
   device->table->gradient (device->g, &s->view, precise, &s->model, &value, gradient_again, NULL, &error);
-  check_bits (s, "gradient", same && memcmp (gradient_again, gradient_got, sizeof gradient_got) == 0);
+  parity_bits (s, "gradient", same && memcmp (gradient_again, gradient_got, sizeof gradient_got) == 0);
 }
 
 static void
@@ -185,11 +150,11 @@ compare_hessians (const Scene *s, Side *cpu, Side *device, int precise)
       printf ("# %s\n", error.message);
     /* a lone pixel's S does not depend on anything: the scale is then the value's */
     double scale = fmax (largest (want, (int)(n * n)), lone ? 400 * fabs (value) : 0);
-    report (s, "hessian", names[c], precise, apart (got, want, n * n, scale));
-    report (s, "gradient", "of the Hessian", precise,
+    parity_report (s, "hessian", names[c], precise, apart (got, want, n * n, scale));
+    parity_report (s, "gradient", "of the Hessian", precise,
             apart (first, first_want, n, fmax (largest (first_want, (int)n), (lone ? 1 : 5e-3) * 6.3 * fabs (value))));
     device->table->hessian (device->g, &s->view, precise, &s->model, counts[c], chosen[c], &value, first, again, NULL, &error);
-    check_bits (s, "hessian", memcmp (got, again, n * n * sizeof *got) == 0);
+    parity_bits (s, "hessian", memcmp (got, again, n * n * sizeof *got) == 0);
   }
 }
 
@@ -217,7 +182,7 @@ compare_sums (const Scene *s, Side *cpu, Side *device, int precise)
     poison (got, count);
     cpu->table->sums (cpu->g, &s->view, 1, &s->model, &fine, kinds[k], want, NULL, &error);
     device->table->sums (device->g, &s->view, precise, &s->model, &fine, kinds[k], got, NULL, &error);
-    report (s, "sums", names[k], precise, apart (got, want, count, largest (want, (int)count)));
+    parity_report (s, "sums", names[k], precise, apart (got, want, count, largest (want, (int)count)));
   }
   free (vx);
   free (vy);
@@ -225,88 +190,6 @@ compare_sums (const Scene *s, Side *cpu, Side *device, int precise)
   free (conj);
   free (want);
   free (got);
-}
-
-/* Groups of one to `most` aliases, some of them where no aperture reaches. */
-typedef struct {
-  SbkAliases aliases;
-  int64_t *start, *source, *place;
-  double *vx, *vy, *x;
-} Groups;
-
-static void
-groups_make (Groups *g, const Scene *s, int64_t most)
-{
-  uint64_t state = s->seed + 29;
-  int64_t n = s->n_q, members = n * most;
-  g->start = calloc ((size_t)n + 1, sizeof *g->start);
-  g->source = calloc ((size_t)n + 1, sizeof *g->source);
-  g->place = calloc ((size_t)n + 1, sizeof *g->place);
-  g->vx = calloc ((size_t)members, sizeof *g->vx);
-  g->vy = calloc ((size_t)members, sizeof *g->vy);
-  g->x = calloc ((size_t)members * 2, sizeof *g->x);
-  for (int64_t i = 0; i < n; i++) {
-    int64_t count = 1 + i % most;
-    g->source[i] = (i * 5) % n;
-    g->start[i + 1] = g->start[i] + count;
-    g->place[i + 1] = g->place[i] + sbk_alias_width (count);
-    for (int64_t m = g->start[i]; m < g->start[i + 1]; m++) {
-      g->vx[m] = 1.2 * scene_random (&state);
-      g->vy[m] = 1.2 * scene_random (&state);
-      g->x[2 * m] = scene_random (&state);
-      g->x[2 * m + 1] = scene_random (&state);
-    }
-  }
-  g->aliases = (SbkAliases){ n, most, g->start, g->source, g->vx, g->vy, g->place };
-}
-
-static void
-groups_clear (Groups *g)
-{
-  free (g->start);
-  free (g->source);
-  free (g->place);
-  free (g->vx);
-  free (g->vy);
-  free (g->x);
-}
-
-static void
-compare_aliases (const Scene *s, Side *cpu, Side *device, int precise)
-{
-  static const int64_t sizes[] = { 1, 6, 7, 37 };
-  for (int i = 0; i < 4; i++) {
-    Groups g;
-    SbkError error = { "" };
-    double first[SBK_N], got_first[SBK_N], again_first[SBK_N];
-    char what[32];
-    groups_make (&g, s, sizes[i]);
-    size_t count = (size_t)g.place[s->n_q];
-    double *want = malloc (count * sizeof *want), *got = malloc (count * sizeof *got), *again = malloc (count * sizeof *got);
-    snprintf (what, sizeof what, "up to %d", (int)sizes[i]);
-    poison (got, count);
-    poison (got_first, SBK_N);
-    cpu->table->aliases (cpu->g, &s->view, 1, &s->model, &g.aliases, want, NULL, &error);
-    SbkStatus status = device->table->aliases (device->g, &s->view, precise, &s->model, &g.aliases, got, NULL, &error);
-    if (status != SBK_OK)
-      printf ("# %s\n", error.message);
-    report (s, "aliases", what, precise, apart (got, want, count, largest (want, (int)count)));
-    device->table->aliases (device->g, &s->view, precise, &s->model, &g.aliases, again, NULL, &error);
-    check_bits (s, "aliases", memcmp (got, again, count * sizeof *got) == 0);
-    cpu->table->alias_gradient (cpu->g, &s->view, 1, &s->model, &g.aliases, g.x, first, NULL, &error);
-    status = device->table->alias_gradient (device->g, &s->view, precise, &s->model, &g.aliases, g.x, got_first, NULL, &error);
-    if (status != SBK_OK)
-      printf ("# %s\n", error.message);
-    /* with G in float32 the CPU keeps what is left of it in float32 too */
-    double scale = largest (first, SBK_N) * (precise && !cpu->wide ? 1e-7 / 3e-12 : 1);
-    report (s, "alias_gradient", what, precise, apart (got_first, first, SBK_N, scale));
-    device->table->alias_gradient (device->g, &s->view, precise, &s->model, &g.aliases, g.x, again_first, NULL, &error);
-    check_bits (s, "alias_gradient", memcmp (got_first, again_first, sizeof got_first) == 0);
-    free (want);
-    free (got);
-    free (again);
-    groups_clear (&g);
-  }
 }
 
 /* Turning and growing the detector, also after its scale was set. */
@@ -323,11 +206,11 @@ compare_geometry (const Scene *s, Side *cpu, Side *device, int precise)
     poison (got, 3);
     cpu->table->geometry (cpu->g, &s->view, 1, &s->model, &want[0], want + 1, NULL, &error);
     device->table->geometry (device->g, &s->view, precise, &s->model, &got[0], got + 1, NULL, &error);
-    report (s, "value", "of the geometry", precise, apart (got, want, 1, fabs (want[0])));
-    report (s, "geometry", i == 0 ? "as made" : "scaled", precise,
+    parity_report (s, "value", "of the geometry", precise, apart (got, want, 1, fabs (want[0])));
+    parity_report (s, "geometry", i == 0 ? "as made" : "scaled", precise,
             apart (got + 1, want + 1, 2, fmax (largest (want + 1, 2), fabs (want[0]))));
     device->table->geometry (device->g, &s->view, precise, &s->model, &again[0], again + 1, NULL, &error);
-    check_bits (s, "geometry", memcmp (got, again, sizeof got) == 0);
+    parity_bits (s, "geometry", memcmp (got, again, sizeof got) == 0);
   }
 }
 
@@ -374,7 +257,7 @@ compare_counts (const Scene *s, const SbkBackend *device)
           tables[t]->close (context);
       }
       size_t count = (size_t)(2 * s->n_q * s->pixels.n_pixels);
-      report (s, "spectrum", type == SBK_U8 ? "uint8" : type == SBK_U16 ? "uint16" : type == SBK_U32 ? "uint32" : "float",
+      parity_report (s, "spectrum", type == SBK_U8 ? "uint8" : type == SBK_U16 ? "uint16" : type == SBK_U32 ? "uint32" : "float",
               wide, apart (got, want, count, largest (want, (int)count)));
     }
   free (counts);
@@ -398,9 +281,9 @@ compare (Scene *s, const SbkBackend *device)
       compare_values (s, &cpu, &gpu, precise, "whole");
       compare_hessians (s, &cpu, &gpu, precise);
       compare_sums (s, &cpu, &gpu, precise);
-      compare_aliases (s, &cpu, &gpu, precise);
+      parity_aliases (s, &cpu, &gpu, precise);
       compare_geometry (s, &cpu, &gpu, precise);
-      parity_parts (s, cpu.g, device, gpu.context, precise, report);
+      parity_parts (s, cpu.g, device, gpu.context, precise, parity_report);
       if (s->pixels.n_pixels > 8) {
         s->view.k_first = 3;
         s->view.k_stride = 8;
