@@ -81,6 +81,7 @@ test_good_files (void)
     near (number_of (result, "calibration.radius"), 5, 0.5);
     result_free (result);
   }
+  param_group_clear (&acquisition_params, &options);
 }
 
 static void
@@ -124,6 +125,7 @@ test_bad_files (void)
       assert_sentence (error, files[i].says);
       g_clear_error (&error);
     }
+  param_group_clear (&acquisition_params, &options);
 }
 
 /* A .npy file of the given shape, filled with a few bytes a frame. */
@@ -181,6 +183,7 @@ test_empty_files (void)
   options_free (o);
   engine_free (engine);
   drop_folder (folder);
+  param_group_clear (&acquisition_params, &options);
 }
 
 /* Two files of real detectors. */
@@ -200,6 +203,7 @@ test_real_files (void)
   g_assert_null (run_file (bare, &options, pipeline_run, &error));
   assert_sentence (error, (const char *const[]){ "au_145mm_68kx_microprobe_01_data_000001.h5 is missing", NULL });
   g_clear_error (&error);
+  param_group_clear (&acquisition_params, &options);
 }
 
 int
