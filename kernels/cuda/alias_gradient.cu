@@ -109,7 +109,7 @@ gradient_slab (const Job *job, int64_t first, int64_t count, double gradient[SBK
 #define CALL(T, S, D)                                                                                                   \
   residual_kernel<T, S, D><<<grid, THREADS, 0, context->stream>>> (v, job->a, (int)first, (int)count, pitch, job->model,  \
                                                                    job->x, (Complex<T>::type *)residual)
-  CUDA_DISPATCH (s, job->precise, job->depth, CALL);
+  CUDA_DISPATCH (s->wide, job->precise, job->depth, CALL);
 #undef CALL
   member_factors<<<cuda_blocks (members, 256), 256, 0, context->stream>>> ((int)begin, (int)members, (int)first, job->x,
                                                                            job->a.group_of, factors, column);

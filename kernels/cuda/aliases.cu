@@ -226,7 +226,7 @@ cuda_aliases (SbkSpectrum *s, const SbkView *view, int precise, const SbkModel *
     return status;
   CudaG v = cuda_view (s, view, 1, 64);
 #define CALL(T, S, D) status = launch<T, S, D> (context, v, a, on_device, sums, error)
-  CUDA_DISPATCH (s, precise, cuda_depth (s, model, cuda_aliases_reach (aliases)), CALL);
+  CUDA_DISPATCH (s->wide, precise, cuda_depth (s, model, cuda_aliases_reach (aliases)), CALL);
 #undef CALL
   if (status == SBK_OK)
     status = cuda_fetch (context, out, sums, size, error);

@@ -89,7 +89,6 @@ void *cuda_room (SbkContext *context, int which, size_t size, SbkError *error);
 void *cuda_pinned (SbkContext *context, size_t size, SbkError *error);
 /* The part of a spectrum that a view holds, cut into chunks of rows so that `threads` fill the device. */
 CudaG cuda_view (const SbkSpectrum *spectrum, const SbkView *view, int64_t q_count, int chunk_rows);
-int64_t cuda_view_count (const SbkView *view);
 /* Bytes to the host, through pinned memory; waits. */
 SbkStatus cuda_fetch (SbkContext *context, void *to, const void *from, size_t size, SbkError *error);
 SbkStatus cuda_send (SbkContext *context, void *to, const void *from, size_t size, SbkError *error);
@@ -177,20 +176,20 @@ cuda_blocks (int64_t n, int threads)
 
 /* The arithmetic, storage and depth factor (pairs.cuh) of a call, as template arguments. Only the value's float64 has a depth
  * factor of its own for usual depths. */
-#define CUDA_DISPATCH_VALUE(spectrum, precise, depth, CALL)                                                             \
+#define CUDA_DISPATCH_VALUE(wide, precise, depth, CALL)                                                             \
   do {                                                                                                                  \
-    if ((depth) != 1 || (!(precise) && !(spectrum)->wide))                                                              \
-      CUDA_DISPATCH (spectrum, precise, depth, CALL);                                                                   \
-    else if ((spectrum)->wide)                                                                                          \
+    if ((depth) != 1 || (!(precise) && !(wide)))                                                              \
+      CUDA_DISPATCH (wide, precise, depth, CALL);                                                                   \
+    else if ((wide))                                                                                          \
       CALL (double, double, 1);                                                                                         \
     else                                                                                                                \
       CALL (double, float, 1);                                                                                          \
   } while (0)
 
-#define CUDA_DISPATCH(spectrum, precise, depth, CALL)                                                                   \
+#define CUDA_DISPATCH(wide, precise, depth, CALL)                                                                   \
   do {                                                                                                                  \
     int depth_ = (depth);                                                                                               \
-    if ((spectrum)->wide) {                                                                                             \
+    if ((wide)) {                                                                                             \
       if (depth_ == 0)                                                                                                  \
         CALL (double, double, 0);                                                                                       \
       else                                                                                                              \

@@ -197,7 +197,7 @@ cuda_geometry_pass (SbkSpectrum *s, const SbkView *view, int64_t q_count, int pr
   const double *h = (const double *)context->room[ROOM_H].data;
   const SbkModel *on_device = (const SbkModel *)context->room[ROOM_MODELS].data;
 #define CALL(T, S, D) geometry_kernel<T, S, D><<<grid, THREADS, 0, context->stream>>> (v, on_device, h, block)
-  CUDA_DISPATCH (s, precise, cuda_depth (s, model, s->v_max), CALL);
+  CUDA_DISPATCH (s->wide, precise, cuda_depth (s, model, s->v_max), CALL);
 #undef CALL
   geometry_total<<<2, 256, 0, context->stream>>> (blocks, block, total);
   return cuda_check (context, cudaGetLastError (), "The derivatives by rotation and scale", error);
@@ -208,7 +208,7 @@ cuda_geometry (SbkSpectrum *s, const SbkView *view, int precise, const SbkModel 
                const int *cancel, SbkError *error)
 {
   SbkContext *context = s->context;
-  int64_t q_count = cuda_view_count (view);
+  int64_t q_count = sbk_view_count (view);
   double out[3];
   *value = derivative[0] = derivative[1] = 0;
   if (q_count == 0)

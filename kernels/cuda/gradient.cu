@@ -242,13 +242,10 @@ cuda_gradient_pass (SbkSpectrum *s, const SbkView *view, int64_t q_count, const 
   dim3 grid (cuda_blocks (q_count, threads), v.chunks);
   int blocks = (int)(grid.x * grid.y);
   double *block = (double *)cuda_room (context, ROOM_BLOCKS, (size_t)blocks * SBK_N * sizeof (double), error);
-  struct {
-    int wide;
-  } storage = { wide }, *stored = &storage;
   if (block == NULL)
     return SBK_NO_MEMORY;
 #define CALL(T, S, D) gradient_kernel<T, S, D><<<grid, threads, 0, context->stream>>> (v, on_device, factors, block)
-  CUDA_DISPATCH (stored, precise, depth, CALL);
+  CUDA_DISPATCH (wide, precise, depth, CALL);
 #undef CALL
   gradient_total<<<SBK_N, 256, 0, context->stream>>> (blocks, block, total);
   return cuda_check (context, cudaGetLastError (), "The gradient pass", error);
@@ -259,7 +256,7 @@ cuda_gradient (SbkSpectrum *s, const SbkView *view, int precise, const SbkModel 
                double gradient[SBK_N], const int *cancel, SbkError *error)
 {
   SbkContext *context = s->context;
-  int64_t q_count = cuda_view_count (view);
+  int64_t q_count = sbk_view_count (view);
   double out[1 + SBK_N];
   *value = 0;
   for (int i = 0; i < SBK_N; i++)

@@ -222,7 +222,7 @@ cuda_hessian (SbkSpectrum *s, const SbkView *view, int precise, const SbkModel *
               double *value, double *gradient, double *hessian, const int *cancel, SbkError *error)
 {
   Layout l;
-  int64_t q_count = cuda_view_count (view);
+  int64_t q_count = sbk_view_count (view);
   layout_make (&l, n, chosen);
   int tiles = tiles_size (&l), pairs = l.n * (l.n + 1) / 2;
   int n_out = tiles + l.n + pairs;

@@ -151,17 +151,6 @@ cuda_send (SbkContext *context, void *to, const void *from, size_t size, SbkErro
   return SBK_OK;
 }
 
-int64_t
-cuda_view_count (const SbkView *view)
-{
-  int64_t blocks = (view->q_count + SBK_LANES - 1) / SBK_LANES;
-  if (view->q_stride == 1)
-    return view->q_count;
-  int64_t mine = blocks <= view->q_phase ? 0 : (blocks - view->q_phase + view->q_stride - 1) / view->q_stride;
-  int64_t last = view->q_phase + (mine - 1) * view->q_stride, spare = blocks * SBK_LANES - view->q_count;
-  return mine * SBK_LANES - (mine > 0 && last == blocks - 1 ? spare : 0);
-}
-
 CudaG
 cuda_view (const SbkSpectrum *s, const SbkView *view, int64_t q_count, int max_rows)
 {

@@ -232,7 +232,7 @@ SbkStatus
 cuda_power (SbkSpectrum *s, const SbkView *view, double *power, SbkError *error)
 {
   SbkContext *context = s->context;
-  int64_t q_count = cuda_view_count (view);
+  int64_t q_count = sbk_view_count (view);
   *power = 0;
   if (q_count == 0)
     return SBK_OK;

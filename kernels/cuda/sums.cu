@@ -253,7 +253,7 @@ cuda_sums (SbkSpectrum *s, const SbkView *view, int precise, const SbkModel *mod
     return status;
   dim3 grid (cuda_blocks (fine->n, CUDA_THREADS), v.chunks);
 #define CALL(T, S, D) launch<T, S, D> (kind, grid, context->stream, v, f, on_device, partial)
-  CUDA_DISPATCH (s, precise, cuda_depth (s, model, v_max), CALL);
+  CUDA_DISPATCH (s->wide, precise, cuda_depth (s, model, v_max), CALL);
 #undef CALL
   sums_gather<<<cuda_blocks (fine->n, 256), 256, 0, context->stream>>> (fine->n, width, v.chunks, partial, sums);
   CUDA_TRY (context, cudaGetLastError (), "The sums of the reconstruction");

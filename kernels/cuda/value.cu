@@ -117,7 +117,7 @@ cuda_value_pass (SbkSpectrum *s, const CudaG *v, int precise, const SbkModel *mo
     return status;
   dim3 grid (cuda_blocks (v->q_count, CUDA_THREADS), v->chunks, n_models);
 #define CALL(T, S, D) value_kernel<T, S, D><<<grid, CUDA_THREADS, 0, context->stream>>> (*v, on_device, partial)
-  CUDA_DISPATCH_VALUE (s, precise, cuda_depth (s, models, s->v_max), CALL);
+  CUDA_DISPATCH_VALUE (s->wide, precise, cuda_depth (s, models, s->v_max), CALL);
 #undef CALL
   value_gather<<<dim3 (blocks, n_models), 256, 0, context->stream>>> (v->q_count, v->chunks, partial, h, block);
   cuda_total<<<dim3 (1, n_models), 256, 0, context->stream>>> (blocks, 1, block, total);
@@ -141,7 +141,7 @@ SbkStatus
 cuda_value (SbkSpectrum *s, const SbkView *view, int precise, int64_t n_models, const SbkModel *models, double *value,
             const int *cancel, SbkError *error)
 {
-  int64_t q_count = cuda_view_count (view);
+  int64_t q_count = sbk_view_count (view);
   if (q_count == 0) {
     for (int64_t i = 0; i < n_models; i++)
       value[i] = 0;

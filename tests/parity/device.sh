@@ -5,29 +5,14 @@ set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)
 out=${1:-/tmp/sideband-device}
 what=${2:-all}
-arch=${ARCH:-90}
-mkdir -p "$out"
-cd "$out"
-export CUDA_HOME="${CUDA_HOME:-/usr/local/cuda}"
-PATH="$PATH:$CUDA_HOME/bin"
-cuda="-O3 -lineinfo -std=c++17 -gencode=arch=compute_$arch,code=sm_$arch -I$root"
-hidden='-Xcompiler=-fPIC,-fvisibility=hidden,-fno-exceptions,-fno-rtti,-fno-threadsafe-statics'
+. "$root/tests/parity/module.sh"
 cc_flags="-std=gnu11 -O3 -ffp-contract=fast -fno-math-errno -fno-trapping-math -D_GNU_SOURCE -I$root -Wno-psabi"
-pids=
-start() {
-  "$@" &
-  pids="$pids $!"
-}
-for f in "$root"/kernels/cuda/*.cu; do
-  # shellcheck disable=SC2086
-  start nvcc $cuda $hidden -c "$f" -o "$(basename "$f").o"
-done
 # shellcheck disable=SC2086
 {
   start gcc $cc_flags -DSBK_ISA=plain -c "$root/kernels/cpu/pairs.c" -o pairs_plain.o
   start gcc $cc_flags -mavx2 -mfma -DSBK_ISA=avx2 -c "$root/kernels/cpu/pairs.c" -o pairs_avx2.o
   start gcc $cc_flags -mavx512f -mavx512dq -mavx512bw -mavx512vl -mfma -DSBK_ISA=avx512 -c "$root/kernels/cpu/pairs.c" -o pairs_avx512.o
-  for f in "$root"/kernels/cpu/*.c "$root/tests/parity/dft.c" "$root/tests/parity/in_aliases.c" "$root/tests/parity/in_parts.c" "$root/tests/parity/scene.c" "$root/tests/parity/test_parity.c"; do
+  for f in "$root"/kernels/cpu/*.c "$root/tests/parity/dft.c" "$root/tests/parity/in_aliases.c" "$root/tests/parity/in_parts.c" "$root/tests/parity/module.c" "$root/tests/parity/scene.c" "$root/tests/parity/test_parity.c"; do
     case $f in
     */pairs.c | */fft.c) ;; # built above; FFTW is not there
     *) start gcc $cc_flags -c "$f" -o "cc_$(basename "$f" .c).o" ;;
@@ -35,14 +20,10 @@ done
   done
   start nvcc -O2 -std=c++17 -I"$root" -gencode=arch=compute_$arch,code=sm_$arch -c "$root/tests/bench/bench_cuda.cu" -o bench_cuda.o
 }
-for p in $pids; do
-  wait "$p"
-done
-lib=$(dirname "$(command -v nvcc)")/../lib64
-gcc -shared -o libsideband_cuda.so ./*.cu.o -L"$lib" -lcudart_static -lpthread -ldl -lrt -lm -Wl,--exclude-libs,ALL
+started
+link_module
 gcc -o test_parity cc_*.o pairs_*.o -lm -ldl
 nvcc -o bench_cuda bench_cuda.o ./*.cu.o -lm -ldl
-export LD_LIBRARY_PATH="$lib:${LD_LIBRARY_PATH:-}"
 case $what in
 parity | all)
   for seed in 1 "$(date +%s)"; do

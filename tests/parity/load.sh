@@ -5,36 +5,17 @@ set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)
 out=${1:-/tmp/sideband-load}
 what=${2:-all}
-arch=${ARCH:-90}
-mkdir -p "$out"
-cd "$out"
-export CUDA_HOME="${CUDA_HOME:-/usr/local/cuda}"
-PATH="$PATH:$CUDA_HOME/bin"
-cuda="-O3 -lineinfo -std=c++17 -gencode=arch=compute_$arch,code=sm_$arch -I$root"
-hidden='-Xcompiler=-fPIC,-fvisibility=hidden,-fno-exceptions,-fno-rtti,-fno-threadsafe-statics'
+. "$root/tests/parity/module.sh"
 cc_flags="-std=gnu11 -O2 -D_GNU_SOURCE -I$root -I$CUDA_HOME/include"
-pids=
-start() {
-  "$@" &
-  pids="$pids $!"
-}
-for f in "$root"/kernels/cuda/*.cu; do
-  # shellcheck disable=SC2086
-  test -f "$(basename "$f").o" || start nvcc $cuda $hidden -c "$f" -o "$(basename "$f").o"
-done
-for f in "$root"/tests/parity/bslz4.c "$root"/tests/parity/scene.c "$root"/tests/parity/test_load*.c "$root"/tests/bench/bench_load.c \
+for f in "$root"/tests/parity/bslz4.c "$root"/tests/parity/module.c "$root"/tests/parity/test_load*.c "$root"/tests/bench/bench_load.c \
   "$root"/tests/bench/load_files.c; do
   # shellcheck disable=SC2086
   start gcc $cc_flags -c "$f" -o "cc_$(basename "$f" .c).o"
 done
-for p in $pids; do
-  wait "$p"
-done
-lib=$(dirname "$(command -v nvcc)")/../lib64
-gcc -shared -o libsideband_cuda.so ./*.cu.o -L"$lib" -lcudart_static -lpthread -ldl -lrt -lm -Wl,--exclude-libs,ALL
-gcc -o test_load cc_test_load*.o cc_bslz4.o cc_scene.o -lm -ldl
-gcc -o bench_load cc_bench_load.o cc_load_files.o cc_bslz4.o cc_scene.o -L"$lib" -lcudart_static -lpthread -ldl -lrt -lm
-export LD_LIBRARY_PATH="$lib:${LD_LIBRARY_PATH:-}"
+started
+link_module
+gcc -o test_load cc_test_load*.o cc_bslz4.o cc_module.o -lm -ldl
+gcc -o bench_load cc_bench_load.o cc_load_files.o cc_bslz4.o cc_module.o -L"$lib" -lcudart_static -lpthread -ldl -lrt -lm
 case $what in
 test | all)
   for seed in 1 "$(date +%s)"; do

@@ -40,7 +40,6 @@ typedef struct {
   const SbkBackend *table;
   SbkContext *context;
   SbkSpectrum *g;
-  int wide;
 } Side;
 
 /* A check of kernels.def's bound; a check that two calls gave the same bits. */

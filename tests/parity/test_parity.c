@@ -29,28 +29,10 @@ bound_of (const char *kernel, int precise)
   return 0;
 }
 
-/* What rounding in single precision leaves of the phase along a detector row, of both sidebands and coefficients of random
- * sign: the gradient of random data shows it where the phase is many turns. */
-static double
-phase_bound (const Scene *s, int precise)
-{
-  double most = 0;
-  for (int64_t q = 0; q < s->n_q && !precise; q++) {
-    double reach = 1 + hypot (s->vx[q], s->vy[q]), sum = 0;
-    for (int i = 0; i <= SBK_DEGREE; i++)
-      for (int j = 0; i + j <= SBK_DEGREE; j++)
-        sum += i + j > 0 ? pow (s->model.chi[sbk_monomial (i, j)] * pow (reach, i + j - 1), 2) : 0;
-    most = fmax (most, sum);
-  }
-  return 2 * 6.283 * 6e-8 * sqrt (most);
-}
-
 void
 parity_report (const Scene *s, const char *kernel, const char *what, int precise, double error)
 {
   double bound = bound_of (kernel, precise);
-  if (strcmp (kernel, "gradient") == 0 || strcmp (kernel, "geometry") == 0)
-    bound = fmax (bound, phase_bound (s, precise));
   int ok = error <= bound; /* NaN fails */
   tests++;
   failures += !ok;
@@ -73,7 +55,6 @@ side_open (Side *side, const SbkBackend *table, const Scene *s, int wide)
   SbkBand band = { s->rows, s->cols, s->n_q, s->index };
   SbkError error = { "" };
   side->table = table;
-  side->wide = wide;
   int ok = table->open (&side->context, &how, &error) == SBK_OK
            && table->spectrum_from_values (side->context, &side->g, &s->pixels, &band, s->g, &error) == SBK_OK
            && table->spectrum_set_q (side->g, s->vx, s->vy, &error) == SBK_OK;
@@ -271,7 +252,8 @@ compare (Scene *s, const SbkBackend *device)
   scene_make (s);
   for (int wide = 0; wide < 2; wide++) {
     Side cpu, gpu;
-    if (!side_open (&cpu, &sbk_cpu, s, wide) || !side_open (&gpu, device, s, wide)) {
+    /* float64 throughout: G holds float32 values, so both see the same */
+    if (!side_open (&cpu, &sbk_cpu, s, 1) || !side_open (&gpu, device, s, wide)) {
       printf ("not ok %d %s could not be set up\n", ++tests, s->name);
       failures++;
       return;
