@@ -90,6 +90,10 @@ static const SbParam rows[] = {
     .help = "A disk that wanders over the detector with the scan: report it, or remove it by moving frames back by "
             "whole pixels (loads a file up to five times).",
     .value = NAN, .text = "report", .choices = mend_descan_choices, .flags = SB_PARAM_ADVANCED },
+  { .name = "reciprocal", .title = "Detector step", .unit = "1/Å", .type = SB_PARAM_DOUBLE, .offset = FIELD (reciprocal),
+    .help = "Detector step of frames that a program hands over, where it is known in 1/Å a pixel; with the energy it gives "
+            "the sampling.",
+    .value = NAN, .min = 0, .max = 100, .show_min = 0, .show_max = 0.1, .flags = SB_PARAM_ADVANCED },
 };
 
 const SbParamGroup acquisition_params = {
@@ -246,6 +250,8 @@ acquisition_new (const SbAcquisitionOptions *options, GError **error)
   else {
     a->header.detector_rows = detector[0];
     a->header.detector_cols = detector[1];
+    if (a->options.reciprocal > 0)
+      a->header.reciprocal = a->options.reciprocal;
     a->header.expected_frames = a->header.frames;
     good = check_header (&a->header, "The acquisition", error) && scan_resolve (a, "The acquisition", error);
   }

@@ -23,6 +23,7 @@ typedef struct SbAcquisitionOptions {
   char *channel;            /* detectors with several thresholds: name or number of one */
   char *damaged_frames;     /* "empty": those that cannot be decoded; NULL, "refuse": an error */
   char *descan;             /* "remove"; NULL, "report" */
+  double reciprocal;        /* pushed frames: 1/angstrom per detector pixel; not positive: not known */
 } SbAcquisitionOptions;
 
 extern const SbParamGroup acquisition_params;

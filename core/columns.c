@@ -209,6 +209,21 @@ columns_to_file (SbColumns *columns, gsize slack, GError **error)
   return TRUE;
 }
 
+SbkType
+dtype_kernel (SbDtype dtype)
+{
+  switch (dtype) {
+  case SB_U8:
+    return SBK_U8;
+  case SB_U16:
+    return SBK_U16;
+  case SB_U32:
+    return SBK_U32;
+  default:
+    return SBK_F32;
+  }
+}
+
 void
 columns_free (SbColumns *columns)
 {

@@ -18,6 +18,9 @@ typedef struct SbPattern {
   gint64 frames;       /* used frames */
 } SbPattern;
 
+/* As kernels call it; of the columns' types. */
+SbkType dtype_kernel (SbDtype dtype);
+
 typedef struct SbColumns {
   SbAcquisition *acquisition; /* borrowed */
   SbPattern pattern;

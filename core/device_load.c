@@ -44,12 +44,6 @@ typedef struct Loading {
   SbDtype type; /* of the columns */
 } Loading;
 
-static SbkType
-kernel_type (SbDtype dtype)
-{
-  return dtype == SB_U8 ? SBK_U8 : dtype == SB_U16 ? SBK_U16 : SBK_U32;
-}
-
 static SbkFilter
 kernel_filter (SbChunkFilter filter)
 {
@@ -76,7 +70,7 @@ begin (Loading *loading, gboolean *declined, GError **error)
   const SbHeader *header = &pass->acquisition->header;
   SbkFrames frames = { header->detector_rows,
                        header->detector_cols,
-                       kernel_type (header->dtype),
+                       dtype_kernel (header->dtype),
                        kernel_filter (pass->codec.filter),
                        (int64_t)pass->codec.block,
                        pass->codec.swap,
@@ -151,7 +145,7 @@ choose (Loading *loading, gboolean *declined, GError **error)
   SbkError kernel = { "The counts would leave no room for G." };
   SbkStatus status = SBK_NO_MEMORY;
   if (fits (loading))
-    status = pass->loader->choose (pass->load, kernel_type (loading->type), gather->n_pixels, gather->pixel,
+    status = pass->loader->choose (pass->load, dtype_kernel (loading->type), gather->n_pixels, gather->pixel,
                                    gather->positions, &kernel);
   return decline (status, &kernel, declined, error);
 }

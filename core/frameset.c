@@ -2,13 +2,14 @@
 
 #include "core/chunk.h"
 #include "core/error.h"
+#include "core/order.h"
 
 /* The frames of one file. It is opened to be read and closed again: a series may have a file for each frame.
  */
 typedef struct Part {
+  gint64 first; /* of its frames, in the set; in front: order_last */
   char *path;
   gint64 offset;
-  gint64 first; /* of its frames, in the set */
   gint64 frames;
 } Part;
 
@@ -87,7 +88,7 @@ frameset_add (SbFrameSet *set, const char *path, gint64 offset, gint64 frames)
 {
   if (frames < 1)
     return;
-  Part part = { g_strdup (path), offset, set->frames, frames };
+  Part part = { set->frames, g_strdup (path), offset, frames };
   g_array_append_val (set->parts, part);
   set->frames += frames;
 }
@@ -121,15 +122,7 @@ frameset_truncated (const SbFrameLayout *layout, const char *path, gint64 have, 
 static guint
 find_part (const SbFrameSet *set, gint64 frame)
 {
-  guint low = 0, high = set->parts->len;
-  while (high - low > 1) {
-    guint middle = (low + high) / 2;
-    if (g_array_index (set->parts, Part, middle).first <= frame)
-      low = middle;
-    else
-      high = middle;
-  }
-  return low;
+  return order_last (set->parts->data, set->parts->len, sizeof (Part), frame);
 }
 
 static gboolean

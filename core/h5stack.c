@@ -6,13 +6,14 @@
 #include "core/h5frames.h"
 #include "core/h5virtual.h"
 #include "core/h5walk.h"
+#include "core/order.h"
 
 #define D "%" G_GINT64_FORMAT
 
 /* Frames [first, first + n) of the stack are the images image, image + step ... of a dataset. */
 typedef struct Part {
-  SbH5Frames *frames; /* one of the stack's sources */
-  gint64 first, n, image, step;
+  gint64 first, n, image, step; /* first in front: order_last */
+  SbH5Frames *frames;           /* one of the stack's sources */
 } Part;
 
 typedef struct Stack {
@@ -76,7 +77,7 @@ open_plain (Stack *stack, const char *path, const char *dataset, gint64 channel,
   gboolean split = frames->rank == 4 && channel >= 0;
   if (split && !check_channel (path, dataset, channel, frames->lead[1], error))
     return FALSE;
-  Part part = { frames, 0, split ? frames->lead[0] : frames->frames, split ? channel : 0, split ? frames->lead[1] : 1 };
+  Part part = { 0, split ? frames->lead[0] : frames->frames, split ? channel : 0, split ? frames->lead[1] : 1, frames };
   g_array_append_val (stack->parts, part);
   header->frames = header->expected_frames = part.n;
   if (frames->rank == 4 && !split) {
@@ -144,7 +145,7 @@ add_frame (Stack *stack, SbH5Frames *frames, gint64 frame, gint64 image)
     last->n++;
     return;
   }
-  Part part = { frames, frame, 1, image, 1 };
+  Part part = { frame, 1, image, 1, frames };
   g_array_append_val (stack->parts, part);
 }
 
@@ -280,15 +281,7 @@ h5stack_open (const char *path, const char *dataset, gint64 channel, SbHeader *h
 static guint
 find_part (const Stack *stack, gint64 frame)
 {
-  guint low = 0, high = stack->parts->len;
-  while (high - low > 1) {
-    guint middle = (low + high) / 2;
-    if (g_array_index (stack->parts, Part, middle).first <= frame)
-      low = middle;
-    else
-      high = middle;
-  }
-  return low;
+  return order_last (stack->parts->data, stack->parts->len, sizeof (Part), frame);
 }
 
 /* n frames of one part; the number that messages give a frame is that of the stack where that can be. */

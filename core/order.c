@@ -34,3 +34,17 @@ order_median (double *x, gsize n)
   double upper = order_select (x, n, n / 2);
   return n % 2 == 1 ? upper : 0.5 * (order_select (x, n, n / 2 - 1) + upper);
 }
+
+guint
+order_last (gconstpointer items, guint n, gsize size, gint64 number)
+{
+  guint low = 0, high = n;
+  while (high - low > 1) {
+    guint middle = (low + high) / 2;
+    if (*(const gint64 *)(gconstpointer)((const char *)items + middle * size) <= number)
+      low = middle;
+    else
+      high = middle;
+  }
+  return low;
+}

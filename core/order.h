@@ -8,5 +8,8 @@
 double order_select (double *x, gsize n, gsize k);
 /* Of n > 0 numbers, the mean of the middle two where n is even; reorders x. */
 double order_median (double *x, gsize n);
+/* Of n > 0 items `size` bytes apart, each beginning with a gint64 and in its ascending order: the last one whose number is
+ * not beyond `number` (the first where all are). */
+guint order_last (gconstpointer items, guint n, gsize size, gint64 number);
 
 #endif

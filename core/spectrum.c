@@ -138,21 +138,6 @@ take_frequencies (SbSpectrum *s, const GArray *list)
 
 /* ---- */
 
-static SbkType
-kernel_type (SbDtype dtype)
-{
-  switch (dtype) {
-  case SB_U8:
-    return SBK_U8;
-  case SB_U16:
-    return SBK_U16;
-  case SB_U32:
-    return SBK_U32;
-  default:
-    return SBK_F32;
-  }
-}
-
 /* Image pixels a scan point that the aperture resolves; see upsampling_factors. */
 static gint64
 finest (const SbOptics *optics)
@@ -186,7 +171,7 @@ make_g (SbSpectrum *s, const SbColumns *columns, SbBrightField *b, const SbSpect
   SbPartsSource source = {
     .pixels = { b->n, b->n_rows, b->row_start, b->row_x, b->pixel_y, s->edge_width },
     .band = { s->scan_rows, s->scan_cols, s->n_q, s->index },
-    .counts = { kernel_type (columns->dtype), columns->counts, b->column, s->mean_a2 / s->mean_counts, options->edge,
+    .counts = { dtype_kernel (columns->dtype), columns->counts, b->column, s->mean_a2 / s->mean_counts, options->edge,
                 columns_looked, columns },
   };
   if (s->plan.in_parts) {

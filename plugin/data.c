@@ -108,6 +108,8 @@ take_optics (SbHeader *header, const SbOpticsOptions *optics, const SbCalibratio
   header->energy = optics->energy;
   header->semiangle = optics->semiangle;
   header->sampling = calibration->sampling;
+  if (isnan (header->sampling))
+    header->sampling = 1e3 * header->reciprocal * optics_wavelength (optics->energy);
   for (int axis = 0; axis < 2; axis++)
     header->step[axis] = optics->step[axis];
 }

@@ -5,11 +5,12 @@
 #include "core/error.h"
 #include "core/formats/arina_master.h"
 #include "core/h5frames.h"
+#include "core/order.h"
 
 /* One data file that is there, and where its frames stand in the series. */
 typedef struct Shard {
+  gint64 first; /* in front: order_last */
   SbH5Frames *frames;
-  gint64 first;
 } Shard;
 
 typedef struct Arina {
@@ -107,7 +108,7 @@ add_shard (Arina *arina, const SbShardName *name, const char *master, SbHeader *
     h5frames_free (frames);
     return good;
   }
-  Shard shard = { frames, header->frames };
+  Shard shard = { header->frames, frames };
   g_array_append_val (arina->shards, shard);
   header->frames += frames->frames;
   if (strcmp (name->path, master) != 0)
@@ -179,15 +180,7 @@ open_arina (const char *path, const SbAcquisitionOptions *options, SbHeader *hea
 static guint
 find_shard (const Arina *arina, gint64 frame)
 {
-  guint low = 0, high = arina->shards->len;
-  while (high - low > 1) {
-    guint middle = (low + high) / 2;
-    if (g_array_index (arina->shards, Shard, middle).first <= frame)
-      low = middle;
-    else
-      high = middle;
-  }
-  return low;
+  return order_last (arina->shards->data, arina->shards->len, sizeof (Shard), frame);
 }
 
 static gboolean

@@ -79,8 +79,7 @@ def one_sentence(done):
 
 def usage_error(*words, says=""):
     done = sideband(*words)
-    assert done.returncode == 2, (words, done.returncode, done.stderr)
-    assert done.stdout == "", done.stdout
+    assert done.returncode == 2 and done.stdout == "", (words, done.returncode, done.stdout, done.stderr)
     assert says in one_sentence(done), (says, done.stderr)
     done = sideband(*words, "--json")
     if "--" not in words and words:
@@ -143,8 +142,7 @@ def test_values_that_are_none():
 
 def test_values_out_of_range():
     done = sideband("run", COLUMNS, "--semiangle", "-3", "--json")
-    assert done.returncode == 2, done
-    assert "semiangle" in one_sentence(done) and "-3" in done.stderr
+    assert done.returncode == 2 and "semiangle" in one_sentence(done) and "-3" in done.stderr, done
     assert json.loads(done.stdout)["error"]["status"] == "argument"
 
 
@@ -374,8 +372,7 @@ def test_the_bar_is_drawn_and_erased():
     assert process.returncode == 0, seen
     assert re.search(rb"\r\x1b\[K\[[#.]{30}\] +\d+ %  \w+", seen), seen
     bars, _, rest = seen.rpartition(b"\r\x1b[K")
-    assert b"%" in bars and b"%" not in rest, seen
-    assert "\x1b" not in out and "C10" in out
+    assert b"%" in bars and b"%" not in rest and "\x1b" not in out and "C10" in out, (seen, out)
 
 
 def test_a_full_disk_is_no_success():

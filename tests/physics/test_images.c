@@ -105,6 +105,7 @@ case_free (Case *c)
 {
   c->engine->backend->spectrum_free (c->spectrum.g);
   engine_free (c->engine);
+  fine_grid_free (c->spectrum.fine);
   g_free (c->spectrum.index);
   g_free (c->spectrum.slot);
   g_free (c->spectrum.q);
@@ -193,6 +194,30 @@ test_rounded (void)
   case_free (c);
 }
 
+/* A spectrum keeps the fine grid: turned, at another factor and back it gives what a spectrum without one gives. */
+static void
+test_kept_grid (void)
+{
+  static const double turns[] = { 0, 0.7, 0.7, 0, 0 };
+  static const gint64 factors[] = { 1, 1, 2, 2, 1 };
+  Case *kept = case_new ("images-thin", "double");
+  for (gsize i = 0; i < G_N_ELEMENTS (turns); i++) {
+    Case *fresh = case_new ("images-thin", "double");
+    SbReconstructionOptions options = { (char *)"phase", factors[i], NAN };
+    SbFrame frame = fresh->spectrum.frame;
+    GError *error = NULL;
+    frame.rotation += turns[i];
+    g_assert_true (spectrum_set_frame (&kept->spectrum, &frame, &error) && spectrum_set_frame (&fresh->spectrum, &frame, &error));
+    g_autoptr (SbImage) a = reconstruct (&kept->spectrum, &kept->at, &options, NULL, &error);
+    g_autoptr (SbImage) b = reconstruct (&fresh->spectrum, &fresh->at, &options, NULL, &error);
+    g_assert_no_error (error);
+    g_assert_cmpint (a->rows, ==, b->rows);
+    g_assert_cmpmem (a->phase, sizeof (float) * (gsize)(a->rows * a->cols), b->phase, sizeof (float) * (gsize)(b->rows * b->cols));
+    case_free (fresh);
+  }
+  case_free (kept);
+}
+
 /* Frequencies a spectrum does not hold are left out and counted, not read from elsewhere. */
 static void
 test_absent (void)
@@ -270,6 +295,7 @@ main (int argc, char **argv)
     g_test_add_data_func (exact, files[i], test_double);
     g_test_add_data_func (fast, files[i], test_single);
   }
+  g_test_add_func ("/images/kept-grid", test_kept_grid);
   g_test_add_func ("/images/rounded", test_rounded);
   g_test_add_func ("/images/absent", test_absent);
   g_test_add_func ("/images/upsampling", test_upsampling);

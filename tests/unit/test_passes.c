@@ -3,221 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/agreement.h"
-#include "core/alias.h"
 #include "core/parts.h"
-#include "core/passes.h"
 #include "core/reconstruct.h"
-#include "core/scratch.h"
-
-enum { DETECTOR = 28, ROWS = 30, COLS = 28, RADIUS = 11 };
-
-/* A scene made by hand: random counts, so that no sum is small by chance. */
-typedef struct Scene {
-  SbEngine *engine;
-  SbAcquisition acquisition;
-  SbColumns columns;
-  SbOptics optics;
-  SbCalibration calibration;
-} Scene;
-
-static SbEngine *
-engine_of (const char *precision, gint64 threads)
-{
-  SbEngineOptions options;
-  GError *error = NULL;
-  param_group_defaults (&engine_params, &options);
-  g_free (options.backend);
-  g_free (options.precision);
-  options.backend = g_strdup ("cpu");
-  options.precision = g_strdup (precision);
-  options.threads = threads;
-  SbEngine *engine = engine_new (&options, &error);
-  g_assert_no_error (error);
-  param_group_clear (&engine_params, &options);
-  return engine;
-}
-
-static void
-scene_open (Scene *s, const char *precision, gint64 threads)
-{
-  gint64 pixels = DETECTOR * DETECTOR, positions = ROWS * COLS;
-  GRand *random = g_rand_new_with_seed (5);
-  memset (s, 0, sizeof *s);
-  s->engine = engine_of (precision, threads);
-  s->acquisition.used_rows = ROWS;
-  s->acquisition.used_cols = COLS;
-  s->columns = (SbColumns){ .acquisition = &s->acquisition, .n_pixels = pixels, .held = pixels, .dtype = SB_U16,
-                            .positions = positions };
-  s->columns.pattern = (SbPattern){ .rows = DETECTOR, .cols = DETECTOR, .frames = positions };
-  s->columns.pattern.mean = g_new (double, pixels);
-  s->columns.pattern.bad = g_new0 (guint8, pixels);
-  s->columns.pattern.bad[17 * DETECTOR + 9] = 1;
-  s->columns.pixel = g_new (gint32, pixels);
-  guint16 *counts = g_new (guint16, pixels * positions);
-  s->columns.counts = counts;
-  for (gint64 p = 0; p < pixels; p++) {
-    s->columns.pixel[p] = (gint32)p;
-    s->columns.pattern.mean[p] = 100;
-    for (gint64 i = 0; i < positions; i++)
-      counts[p * positions + i] = (guint16)g_rand_int_range (random, 0, 200);
-  }
-  g_rand_free (random);
-  s->optics = (SbOptics){ 300, 30, { 0.16, 0.15 } };
-  s->calibration = (SbCalibration){ .centre = { 13.4, 13.8 }, .radius = RADIUS, .sampling = 30.0 / RADIUS,
-                                    .frame = { 0.4, FALSE } };
-}
-
-static void
-scene_close (Scene *s)
-{
-  g_free (s->columns.pattern.mean);
-  g_free (s->columns.pattern.bad);
-  g_free (s->columns.pixel);
-  if (s->columns.scratch != NULL)
-    scratch_free (s->columns.scratch);
-  else
-    g_free (s->columns.counts);
-  engine_free (s->engine);
-}
-
-static SbSpectrum *
-spectrum_of (Scene *s, guint64 memory)
-{
-  SbSpectrumOptions options;
-  GError *error = NULL;
-  param_group_defaults (&spectrum_params, &options);
-  s->engine->memory = memory;
-  SbSpectrum *spectrum = spectrum_new (s->engine, &s->columns, &s->optics, &s->calibration, &options, NULL, &error);
-  g_assert_no_error (error);
-  param_group_clear (&spectrum_params, &options);
-  return spectrum;
-}
-
-/* The least memory that makes this spectrum. */
-static guint64
-least_of (Scene *s, const SbSpectrum *resident)
-{
-  SbPlan plan;
-  SbPlanned what = { .positions = ROWS * COLS, .n_pixels = resident->n_pixels, .n_q = resident->n_q, .widest = 2 * RADIUS + 1,
-                     .upsampling = 1, .column = ROWS * COLS * 2, .columns = (guint64)DETECTOR * DETECTOR * ROWS * COLS * 2 };
-  s->engine->memory = 1;
-  g_assert_false (plan_spectrum (s->engine, &what, &plan, NULL));
-  return plan.least;
-}
-
-static SbkModel
-model_of (const SbSpectrum *s, int which)
-{
-  SbCoordinates at = { { 0 } };
-  SbkModel model;
-  for (int i = 0; i < SB_N_CHI; i++)
-    at.x[i] = 1.5 * sin (3.0 * i + which);
-  at.x[SB_DEPTH] = which % 2 == 0 ? 3 : 0;
-  at.x[SB_TILT_ROW] = 4;
-  at.x[SB_TILT_COL] = -3;
-  optics_model (&s->optics, &s->frame, &at, &model);
-  return model;
-}
-
-/* ---- everything that a pass can leave, as one array ---- */
-
-enum { MODELS = 3, LOW = 6, ALL = SBK_N - 1 };
-
-static void
-put (GArray *out, const double *values, gsize n)
-{
-  g_array_append_vals (out, values, (guint)n);
-}
-
-static void
-put_hessian (GArray *out, SbSpectrum *s, const SbkView *view, int precise, const SbkModel *model, int n, const int *chosen)
-{
-  double value, gradient[SBK_N], hessian[SBK_N * SBK_N];
-  g_assert_true (passes_hessian (s, view, precise, model, n, chosen, &value, gradient, hessian, NULL, NULL));
-  put (out, &value, 1);
-  put (out, gradient, (gsize)n);
-  put (out, hessian, (gsize)(n * n));
-}
-
-static void
-put_passes (GArray *out, SbSpectrum *s, const SbkView *view, int precise)
-{
-  static const int low[LOW] = { 3, 4, 5, SBK_TILT_X, SBK_TILT_Y, SBK_DEPTH };
-  int all[ALL];
-  SbkModel models[MODELS];
-  double values[MODELS], gradient[SBK_N], pair[2];
-  for (int i = 0; i < ALL; i++)
-    all[i] = i + 1;
-  for (int i = 0; i < MODELS; i++)
-    models[i] = model_of (s, i);
-  g_assert_true (passes_power (s, view, values, NULL, NULL));
-  put (out, values, 1);
-  g_assert_true (passes_value (s, view, precise, MODELS, models, values, NULL, NULL));
-  put (out, values, MODELS);
-  for (int i = 0; i < 2; i++) {
-    g_assert_true (passes_gradient (s, view, precise, &models[i], values, gradient, NULL, NULL));
-    put (out, values, 1);
-    put (out, gradient, SBK_N);
-    g_assert_true (passes_geometry (s, view, precise, &models[i], values, pair, NULL, NULL));
-    put (out, values, 1);
-    put (out, pair, 2);
-  }
-  put_hessian (out, s, view, precise, &models[0], LOW, low);
-  put_hessian (out, s, view, precise, &models[1], 3, low);
-  if (view->k_stride == 1 && view->q_stride == 1)
-    put_hessian (out, s, view, precise, &models[0], ALL, all);
-}
-
-static void
-put_sums (GArray *out, SbSpectrum *s, gint64 k_first, gint64 k_stride)
-{
-  const gint64 factor[2] = { 2, 2 };
-  SbCoordinates at = { { 0.7, -0.4, 0.3 } };
-  SbkView view = { .q_stride = 1, .k_first = k_first, .k_stride = k_stride };
-  SbkModel model = model_of (s, 0);
-  g_autoptr (SbFineGrid) grid = fine_grid_new (s, factor, NULL);
-  for (int kind = 0; kind < SBK_SUM_KINDS; kind++) {
-    g_autofree double *sums = fine_grid_sums (s, grid, &at, (SbkSumKind)kind, k_first, k_stride, NULL, NULL);
-    g_assert_nonnull (sums);
-    put (out, sums, (gsize)(grid->fine.n * sbk_sum_width ((SbkSumKind)kind)));
-  }
-  g_autoptr (SbAliasGroups) groups = alias_groups_new (s, grid, NULL, NULL);
-  SbkAliases slab = alias_slab (groups, 0);
-  g_autofree double *sums = g_new (double, alias_slab_room (groups));
-  g_assert_true (passes_aliases (s, &view, s->engine->precise, &model, &slab, sums, NULL, NULL));
-  put (out, sums, (gsize)slab.place[slab.n_groups]);
-}
-
-static GArray *
-everything (SbSpectrum *s)
-{
-  GArray *out = g_array_new (FALSE, FALSE, sizeof (double));
-  const SbkView views[] = {
-    { 0, s->n_band, 1, 0, 0, 1 },
-    { 0, s->n_band, 1, 0, 3, 8 },
-    { 0, s->n_band - 5, 2, 1, 0, 1 },
-    { SBK_LANES, s->n_band - SBK_LANES, 3, 2, 1, 2 },
-  };
-  for (gsize i = 0; i < G_N_ELEMENTS (views); i++)
-    put_passes (out, s, &views[i], i == 1);
-  put_sums (out, s, 0, 1);
-  put_sums (out, s, 1, 2);
-  return out;
-}
-
-static void
-same_bits (const GArray *a, const GArray *b, const char *what)
-{
-  const double *x = (const double *)a->data, *y = (const double *)b->data;
-  g_assert_cmpuint (a->len, ==, b->len);
-  for (guint i = 0; i < a->len; i++)
-    if (memcmp (&x[i], &y[i], sizeof *x) != 0) {
-      g_test_message ("%s: number %u is %.17g, not %.17g", what, i, y[i], x[i]);
-      g_test_fail ();
-      return;
-    }
-}
+#include "tests/unit/passes_scene.h"
 
 /* ---- in chunks ---- */
 
@@ -236,23 +24,23 @@ count_chunks (SbkContext *context, SbkSpectrum **out, const SbkPixels *pixels, c
 static void
 in_parts (const char *isa, const char *precision, gint64 threads)
 {
-  Scene scene;
+  PassesScene scene;
   g_setenv ("SIDEBAND_ISA", isa, TRUE);
-  scene_open (&scene, precision, threads);
+  passes_scene_open (&scene, precision, threads);
   SbkBackend counting = *scene.engine->backend;
   made_by = counting.spectrum_from_counts;
   counting.spectrum_from_counts = count_chunks;
   scene.engine->backend = &counting;
-  SbSpectrum *whole = spectrum_of (&scene, 0);
+  SbSpectrum *whole = passes_spectrum (&scene, 0);
   g_assert_false (whole->plan.in_parts);
-  g_autoptr (GArray) want = everything (whole);
-  guint64 least = least_of (&scene, whole);
+  g_autoptr (GArray) want = passes_everything (whole);
+  guint64 least = passes_least (&scene, whole);
   /* counts in memory; in a file with the least, so that every pass makes every chunk; some more, so that pieces are kept */
   for (int round = 0; round < 3; round++) {
     guint64 more = round == 2 ? whole->plan.g / 2 : 0;
     if (round > 0)
       g_assert_true (columns_to_file (&scene.columns, 100000, NULL));
-    SbSpectrum *parts = spectrum_of (&scene, least + more);
+    SbSpectrum *parts = passes_spectrum (&scene, least + more);
     g_assert_true (parts->plan.in_parts);
     g_assert_true (parts->plan.in_file == (round > 0));
     chunks = 0;
@@ -261,8 +49,8 @@ in_parts (const char *isa, const char *precision, gint64 threads)
     g_assert_true (passes_power (parts, &all, &power, NULL, NULL));
     g_assert_cmpint (chunks, >, round == 1 ? 8 : 1);
     g_assert_cmpfloat (power, ==, whole->power);
-    g_autoptr (GArray) got = everything (parts);
-    same_bits (want, got, isa);
+    g_autoptr (GArray) got = passes_everything (parts);
+    passes_same_bits (want, got, isa);
     /* another view of the same counts: rotated, and with the pixels moved twice */
     if (round == 1)
       for (int scaled = 0; scaled < 3; scaled++) {
@@ -273,21 +61,61 @@ in_parts (const char *isa, const char *precision, gint64 threads)
           g_assert_true (spectrum_set_frame (both[i], &turned, NULL));
           if (scaled > 0)
             g_assert_true (spectrum_set_scale (both[i], 1 + 0.013 * scaled, NULL));
-          put_passes (i == 0 ? a : b, both[i], &all, FALSE);
-          put_sums (i == 0 ? a : b, both[i], 0, 1);
+          passes_put (i == 0 ? a : b, both[i], &all, FALSE);
+          passes_put_sums (i == 0 ? a : b, both[i], 0, 1);
         }
-        same_bits (a, b, "moved");
+        passes_same_bits (a, b, "moved");
       }
     if (round == 1) {
       spectrum_set_scale (whole, 1, NULL);
       spectrum_free (whole);
-      whole = spectrum_of (&scene, 0);
+      whole = passes_spectrum (&scene, 0);
     }
     spectrum_free (parts);
   }
   spectrum_free (whole);
-  scene_close (&scene);
+  passes_scene_close (&scene);
   g_unsetenv ("SIDEBAND_ISA");
+}
+
+/* Rows apart and together: what every third row gives adds up to what all give. */
+static void
+test_rows (void)
+{
+  PassesScene scene;
+  passes_scene_open (&scene, "double", 1);
+  SbSpectrum *s = passes_spectrum (&scene, 0);
+  SbkView all = { 0, s->n_band, 1, 0, 0, 1 };
+  SbCoordinates at = { { 1, 0.5, -0.4 } };
+  SbkModel model;
+  SbkError error = { "" };
+  const SbkBackend *backend = s->engine->backend;
+  gsize n = 3 * (gsize)sbk_view_count (&all);
+  g_autofree double *whole = g_new0 (double, n), *rows = g_new0 (double, n), *one = g_new0 (double, n);
+  double power = 0;
+  optics_model (&s->optics, &s->frame, &at, &model);
+  g_assert_cmpint (backend->value_sums (s->g, &all, TRUE, 1, &model, whole, NULL, &error), ==, SBK_OK);
+  for (int first = 0; first < 3; first++) {
+    SbkView third = { 0, s->n_band, 1, 0, 0, 1, first, 3 };
+    double part = 0;
+    g_assert_cmpint (backend->value_sums (s->g, &third, TRUE, 1, &model, rows, NULL, &error), ==, SBK_OK);
+    g_assert_true (passes_power (s, &third, &part, NULL, NULL));
+    g_assert_cmpfloat (part, <, 0.5 * s->power);
+    power += part;
+    if (first == 0)
+      memcpy (one, rows, n * sizeof *one);
+  }
+  double worst = 0, differs = 0, scale = 0;
+  for (gsize i = 0; i < n; i++) {
+    worst = fmax (worst, fabs (rows[i] - whole[i]));
+    differs = fmax (differs, fabs (one[i] - whole[i]));
+    scale = fmax (scale, fabs (whole[i]));
+  }
+  g_assert_cmpfloat (worst, <, 1e-13 * scale);
+  g_assert_cmpfloat (differs, >, 0.1 * scale);
+  g_assert_cmpfloat (fabs (power / s->power - 1), <, 1e-13);
+  spectrum_free (s);
+  passes_scene_close (&scene);
 }
 
 static void
@@ -337,7 +165,7 @@ meet (gpointer comm, double *values, gsize n, GError **error)
 
 /* Rows of the bright field above or below the middle, with the G that they have in `whole`. */
 static void
-take_half (Member *member, const Scene *scene, SbSpectrum *whole, int rank)
+take_half (Member *member, const PassesScene *scene, SbSpectrum *whole, int rank)
 {
   double unit = 1.0 / RADIUS;
   g_autofree gint64 *row_start = g_new0 (gint64, DETECTOR + 1);
@@ -366,7 +194,8 @@ take_half (Member *member, const Scene *scene, SbSpectrum *whole, int rank)
   SbkError failure = { "" };
   g_autofree double *g = g_new (double, 2 * pixels.n_pixels * whole->n_q);
   member->spectrum = *whole;
-  member->spectrum.engine = engine_of ("double", 1);
+  member->spectrum.fine = NULL; /* made by each half on its own */
+  member->spectrum.engine = passes_engine ("double", 1);
   member->spectrum.engine->reduce = &member->reduce;
   member->spectrum.n_pixels = pixels.n_pixels;
   const SbkBackend *backend = whole->engine->backend;
@@ -381,23 +210,23 @@ member_work (gpointer data)
 {
   Member *member = data;
   SbkView all = { 0, member->spectrum.n_band, 1, 0, 0, 1 };
-  put_passes (member->out, &member->spectrum, &all, TRUE);
-  put_sums (member->out, &member->spectrum, 0, 1);
+  passes_put (member->out, &member->spectrum, &all, TRUE);
+  passes_put_sums (member->out, &member->spectrum, 0, 1);
   return NULL;
 }
 
 static void
 test_shared (void)
 {
-  Scene scene;
+  PassesScene scene;
   Meeting meeting = { .there = 0 };
   Member members[2];
-  scene_open (&scene, "double", 2);
-  SbSpectrum *whole = spectrum_of (&scene, 0);
+  passes_scene_open (&scene, "double", 2);
+  SbSpectrum *whole = passes_spectrum (&scene, 0);
   g_autoptr (GArray) want = g_array_new (FALSE, FALSE, sizeof (double));
   SbkView all = { 0, whole->n_band, 1, 0, 0, 1 };
-  put_passes (want, whole, &all, TRUE);
-  put_sums (want, whole, 0, 1);
+  passes_put (want, whole, &all, TRUE);
+  passes_put_sums (want, whole, 0, 1);
   g_mutex_init (&meeting.lock);
   g_cond_init (&meeting.cond);
   for (int r = 0; r < 2; r++) {
@@ -408,7 +237,7 @@ test_shared (void)
   GThread *other = g_thread_new ("half", member_work, &members[1]);
   member_work (&members[0]);
   g_thread_join (other);
-  same_bits (members[0].out, members[1].out, "the two halves");
+  passes_same_bits (members[0].out, members[1].out, "the two halves");
   const double *a = (const double *)want->data, *b = (const double *)members[0].out->data;
   g_assert_cmpuint (want->len, ==, members[0].out->len);
   double scale = 0, worst = 0;
@@ -421,13 +250,14 @@ test_shared (void)
   g_assert_cmpfloat (worst, >, 0); /* the sums were really split */
   for (int r = 0; r < 2; r++) {
     members[r].spectrum.engine->backend->spectrum_free (members[r].spectrum.g);
+    fine_grid_free (members[r].spectrum.fine);
     engine_free (members[r].spectrum.engine);
     g_array_unref (members[r].out);
   }
   g_mutex_clear (&meeting.lock);
   g_cond_clear (&meeting.cond);
   spectrum_free (whole);
-  scene_close (&scene);
+  passes_scene_close (&scene);
 }
 
 int
@@ -440,6 +270,7 @@ main (int argc, char **argv)
     g_autofree char *name = g_strdup_printf ("/passes/parts/%s-%s", how[i][0], how[i][1]);
     g_test_add_data_func (name, how[i], test_parts);
   }
+  g_test_add_func ("/passes/rows", test_rows);
   g_test_add_func ("/passes/shared", test_shared);
   return g_test_run ();
 }

@@ -13,7 +13,7 @@ from ._arrays import FrameArray, Region
 from ._errors import ArgumentError
 from ._job import Progress
 from ._session import Session
-from ._units import sampling_of, step_of
+from ._units import detector_of, step_of
 
 
 def _made(array: Any, known: Mapping[str, Any], rows: Mapping[str, Any], session: Session | None, progress: Progress,
@@ -57,7 +57,7 @@ def from_py4dstem(datacube: Any, *, session: Session | None = None, progress: Pr
         known["step"] = step_of((r_size, r_size), (r_unit, r_unit))
     q_unit, q_size = _asked(calibration, "get_Q_pixel_units"), _asked(calibration, "get_Q_pixel_size")
     if q_size is not None and "sampling" not in rows:
-        known["sampling"] = sampling_of((q_size, q_size), (q_unit, q_unit), rows.get("energy"))
+        known.update(detector_of((q_size, q_size), (q_unit, q_unit)))
     return _made(data, known, rows, session, progress)
 
 
@@ -117,7 +117,7 @@ def from_hyperspy(signal: Any, *, session: Session | None = None, progress: Prog
     if len(axes) == 4 and "step" not in rows:
         known["step"] = step_of((scales[0], scales[1]), (units[0], units[1]))
     if "sampling" not in rows:
-        known["sampling"] = sampling_of((scales[-2], scales[-1]), (units[-2], units[-1]), rows.get("energy") or known["energy"])
+        known.update(detector_of((scales[-2], scales[-1]), (units[-2], units[-1])))
     return _made(array, known, rows, session, progress)
 
 

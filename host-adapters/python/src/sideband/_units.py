@@ -30,14 +30,6 @@ def _known(units: Any) -> tuple[str, float]:
     raise ArgumentError(f'The unit "{units}" of an axis is not known; give step (Å) and sampling (mrad/pixel) as keywords.')
 
 
-def wavelength(energy: float) -> float:
-    """Relativistic electron wavelength in Å of an energy in kV; Kirkland, Advanced Computing in Electron Microscopy, 2.5.
-    Constants: CODATA 2018, as in the library."""
-    h, m, e, c = 6.62607015e-34, 9.1093837015e-31, 1.602176634e-19, 299792458.0
-    volt = energy * 1e3
-    return h / math.sqrt(2 * m * e * volt * (1 + e * volt / (2 * m * c * c))) * 1e10
-
-
 def step_of(scales: tuple[float, float], units: tuple[Any, Any]) -> tuple[float, float] | None:
     """Scan step (row, col) in Å; None where it is not calibrated. ArgumentError where it is no length."""
     steps = []
@@ -52,21 +44,25 @@ def step_of(scales: tuple[float, float], units: tuple[Any, Any]) -> tuple[float,
     return steps[0], steps[1]
 
 
-def sampling_of(scales: tuple[float, float], units: tuple[Any, Any], energy: float | None) -> float | None:
-    """Detector sampling in mrad/pixel; None where it is not calibrated, or in 1/Å and the energy is not known.
+def detector_of(scales: tuple[float, float], units: tuple[Any, Any]) -> dict[str, float]:
+    """The row of the detector's step: sampling (mrad/pixel) or reciprocal (1/Å a pixel); empty where it is not calibrated.
 
-    theta = lambda k for the small angles of a bright field. ArgumentError for pixels that are not square (1 %).
+    ArgumentError for pixels that are not square (1 %), and for axes of another kind.
     """
-    found = []
+    found, kinds = [], set()
     for scale, unit in zip(scales, units):
         kind, factor = _known(unit)
         if kind == "length":
             raise ArgumentError(f'The detector axes are in "{unit}", a length; order the array as [scan rows, scan columns, '
                                 "detector rows, detector columns].")
-        if not kind or not scale or (kind == "reciprocal" and energy is None):
-            return None
-        found.append(abs(float(scale)) * factor * (1e3 * wavelength(energy) if kind == "reciprocal" else 1.0))
+        if not kind or not scale:
+            return {}
+        kinds.add(kind)
+        found.append(abs(float(scale)) * factor)
+    if len(kinds) > 1:
+        raise ArgumentError(f'The detector axes are in "{units[0]}" and "{units[1]}"; give both in the same unit.')
     if abs(found[0] - found[1]) > 0.01 * max(found):
-        raise ArgumentError(f"The detector pixels are not square ({found[0]:.6g} by {found[1]:.6g} mrad); resample the "
-                            "frames, or give sampling (mrad/pixel).")
-    return math.sqrt(found[0] * found[1])
+        raise ArgumentError(f"The detector pixels are not square ({found[0]:.6g} by {found[1]:.6g} "
+                            f"{'1/Å' if kinds == {'reciprocal'} else 'mrad'}); resample the frames, or give sampling "
+                            "(mrad/pixel).")
+    return {"reciprocal" if kinds == {"reciprocal"} else "sampling": math.sqrt(found[0] * found[1])}
