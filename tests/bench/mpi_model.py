@@ -123,17 +123,21 @@ class Machine:
     add: float = 5e9  # bytes a second that a processor adds up
 
 
-# README "NVIDIA H200": G of 9.18 GB in 3.14 ms (value), 9.26 ms (value and gradient), 11.7 ms (value, gradient and low-order
-# Hessian), 34.9 ms (counts to G). Frames are decoded by the rank's processor cores, eight of 2.5 GB/s. Between machines 25 GB/s
-# a GPU (a 200 Gb/s port each), messages of 5 us, files at 100 GB/s: assumed, not measured.
-H200 = Machine("H200", 8 * 2.5e9, 9.18e9 / 34.9e-3, 9.18e9 / 3.14e-3, 9.18e9 / (9.26e-3 - 3.14e-3), 9.18e9 / 11.7e-3, 40e-6, 25e9,
+# `tests/parity/device.sh FOLDER bench` on an NVIDIA H200, 2026-12-01: G of 9.18 GB in 3.15 ms (value), 9.4 ms (value and gradient),
+# 12.4 ms (value, gradient and low-order Hessian), 32 ms (counts to G). Frames are decoded by the rank's processor cores: eight of
+# 5.2 GB/s (`bench_decode`). Between machines 25 GB/s a GPU (a 200 Gb/s port each), messages of 5 us, files at 100 GB/s, 40 us a
+# pass: assumed, not measured.
+H200 = Machine("H200", 8 * 5.2e9, 9.18e9 / 32e-3, 9.18e9 / 3.15e-3, 9.18e9 / (9.4e-3 - 3.15e-3), 9.18e9 / 12.4e-3, 40e-6, 25e9,
                5e-6, 100e9)
-# A core: 2.5 GB/s decoded, 5e8 pairs of 8 bytes a second (value), a third (gradient). Messages through the memory of one
-# machine of two busy cores, two ranks: measured, 0.44 GB/s in pieces of 16 MB, 140 us (docs/mpi.md).
-CORE = Machine("core", 2.5e9, 0.5e9, 4e9, 1.3e9, 1e9, 20e-6, 0.44e9, 1.4e-4, 5e9)
+# A core with AVX-512 (`bench_decode`, `bench_pairs 3`: the README's table): 5.2 GB/s decoded, 6.3e8 pairs of 8 bytes a second
+# (value), 2.2e8 (value and gradient), 1.0e8 (with the low-order Hessian). Messages through the memory of one machine of two busy
+# cores, two ranks: measured, 0.44 GB/s in pieces of 16 MB, 140 us (docs/mpi.md). 0.5 GB/s of G made from counts, 20 us a pass and
+# files at 5 GB/s: assumed.
+CORE = Machine("core", 5.2e9, 0.5e9, 8 * 6.3e8, 8 / (1 / 2.2e8 - 1 / 6.3e8), 8 * 1.0e8, 20e-6, 0.44e9, 1.4e-4, 5e9)
 
-# Passes of a default fit in whole passes: value, gradient, Hessian; and calls, which are many on small parts.
-FIT = {"value": 9.2, "gradient": 5.1, "hessian": 1.3, "calls": 400, "numbers": 0.2}
+# A default fit of the reference acquisition, both kinds of uncertainty, as `bench_fit` counts it: whole passes (halves included),
+# and calls, most of them on small parts. What small parts cost beyond their share is not in here: one GPU takes 0.2 s.
+FIT = {"value": 3.1, "gradient": 8.4, "hessian": 0.8, "calls": 83}
 
 
 def reduce_time(n: float, ranks: int, m: Machine) -> float:
