@@ -31,6 +31,8 @@ LONG = sys.argv[3:] == ["long"]
 COLUMNS = os.path.join(EXAMPLES, "columns_master.h5")
 FOLDER = tempfile.TemporaryDirectory(prefix="sideband-mpi-")
 KNOWN = ["--semiangle", "30", "--rotation", "0", "--orientation", "identity", "--threads", "1", "--json", "--quiet"]
+# A run that lasts longer than any test waits, however fast the machine.
+ENDLESS = ["--trials", "1000000"]
 # A fault ends the run within 10 s; mpirun and a busy machine add to it.
 FAULT_SECONDS = 10
 SPARE_SECONDS = 5
@@ -145,7 +147,7 @@ def no_results(name):
 def fault(kind, number, size, action, names):
     """One fault somewhere in a run: the sentence comes once, in time, and there is no file."""
     name = "%s%d" % (kind, number)
-    run = launch.Run(size, words("run", name, "--precision", "double"))
+    run = launch.Run(size, words("run", name, *ENDLESS))
     ranks = run.watching(size)
     time.sleep(random.uniform(0, 3))
     rank = number % size
@@ -204,7 +206,7 @@ def test_wrong_words_are_told_once():
 
 def test_interrupt():
     """Ctrl-C reaches mpirun, which tells the ranks."""
-    run = launch.Run(3, words("run", "interrupt", "--precision", "double"))
+    run = launch.Run(3, words("run", "interrupt", *ENDLESS))
     run.watching(3)
     time.sleep(1)
     began = time.monotonic()
