@@ -6,6 +6,9 @@
 #include "core/error.h"
 
 #define SLAB_BYTES (256e6) /* sums held at once */
+#ifndef CMPLX /* glibc offers it to GCC alone; a sum with I would lose the sign of zeros and infinities */
+#define CMPLX(re, im) __builtin_complex ((double)(re), (double)(im))
+#endif
 
 static const char what[] = "The aliases of the scan's frequencies";
 
