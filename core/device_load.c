@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "core/device_read.h"
+#include "core/devices.h"
 #include "core/error.h"
 
 enum { SPARSE_STRIDE = 16, SPARSE_LEAST = 64, AT_ONCE = 32, CHUNK = 4096 };
@@ -131,7 +132,9 @@ fits (const Loading *loading)
   const SbEngine *engine = loading->pass.engine;
   const SbGather *gather = loading->gather;
   guint64 need = (guint64)gather->n_pixels * (guint64)gather->positions * dtype_size (loading->type);
-  guint64 budget = engine->backend->memory != NULL ? engine->backend->memory (engine->context) / 10 * 9 : G_MAXUINT64;
+  guint64 budget = G_MAXUINT64;
+  if (engine->backend->memory != NULL && devices_memory (engine, &budget, NULL))
+    budget = budget / 10 * 9;
   if (engine->memory > 0)
     budget = MIN (budget, engine->memory);
   return need <= budget / 3;

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "core/backend.h"
+#include "core/devices.h"
 #include "core/error.h"
 #include "core/ranks.h"
 
@@ -167,10 +168,11 @@ engine_new (const SbEngineOptions *options, GError **error)
   SbRanks *ranks = ranks_open (error);
   if (ranks == NULL)
     return NULL;
-  ranks_choose_gpu (ranks);
+  devices_choose (ranks);
   SbEngine *engine = engine_make (options, (guint)ranks->local_size, &reason);
-  if (engine == NULL) {
+  if (engine == NULL || !devices_join (engine, ranks, &reason)) {
     ranks_fail (ranks, reason);
+    engine_free (engine);
     ranks_close (ranks);
     g_propagate_error (error, g_steal_pointer (&reason));
     return NULL;
@@ -195,6 +197,8 @@ engine_free (SbEngine *engine)
     return;
   /* In a forked child the pool's threads do not exist: waiting for them would hang. */
   gboolean ours = engine->owner == getpid ();
+  if (ours)
+    devices_leave (engine);
   if (engine->context != NULL && ours)
     engine->backend->close (engine->context);
   if (engine->pool != NULL && ours)

@@ -24,6 +24,7 @@ typedef struct SbReduce {
   int rank, size;
   gboolean (*sum) (gpointer comm, double *values, gsize n, GError **error);
   gpointer comm;
+  gboolean on_devices; /* their GPUs add up among themselves where a view says together (core/devices.h) */
 } SbReduce;
 
 /* The processes that work together (core/ranks.h). */
@@ -39,6 +40,7 @@ typedef struct SbEngine {
   GPid owner;        /* a forked child cannot use it */
   const SbReduce *reduce; /* borrowed; NULL: this process has all pixels */
   SbRanks *ranks;    /* NULL: alone */
+  struct SbDevices *devices; /* of all ranks; NULL: alone */
   guint neighbours;  /* processes of this machine that work together, this one too */
 } SbEngine;
 

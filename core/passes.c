@@ -3,7 +3,8 @@
 #include <string.h>
 
 #include "core/error.h"
-#include "core/parts.h"
+#include "core/passes_inside.h"
+#include "core/share.h"
 
 static const char room_for[] = "The sums of a pass over the frequencies";
 
@@ -18,10 +19,6 @@ typedef struct Step {
   double *carry, *first, *second, *out;
   int n;
   const int *chosen;
-  const SbkFine *fine;
-  SbkSumKind kind;
-  const SbkAliases *aliases;
-  const double *x;
   const int *cancel;
 } Step;
 
@@ -31,29 +28,35 @@ backend_of (const Step *step)
   return step->spectrum->engine->backend;
 }
 
-static SbkStatus
-unsupported (const Step *step, SbkError *error)
+SbkStatus
+passes_unsupported (const SbSpectrum *spectrum, SbkError *error)
 {
   g_snprintf (error->message, sizeof error->message,
               "The %s backend does not work in parts yet; give more memory, fewer machines or backend = cpu.",
-              backend_of (step)->name);
+              spectrum->engine->backend->name);
   return SBK_UNSUPPORTED;
 }
 
-static gboolean
-reduce (const SbSpectrum *spectrum, double *values, gsize n, GError **error)
+gboolean
+passes_reduce (const SbSpectrum *spectrum, double *values, gsize n, GError **error)
 {
   const SbReduce *reduction = spectrum->engine->reduce;
   return reduction == NULL || reduction->sum (reduction->comm, values, n, error);
 }
 
-/* G as one piece that nobody shares: the kernels alone do it. part->g NULL: not so. */
-static gboolean
-alone (SbSpectrum *spectrum, const SbkView *view, gboolean whole_q, SbProgress *progress, SbPart *part, GError **error)
+gboolean
+passes_alone (SbSpectrum *spectrum, const SbkView *view, gboolean whole_q, SbProgress *progress, SbPart *part, GError **error)
 {
+  const SbReduce *reduction = spectrum->engine->reduce;
+  if (reduction != NULL && reduction->on_devices && !spectrum->somewhere_in_parts) {
+    *part = (SbPart){ spectrum->g, *view, TRUE, TRUE };
+    share_view (spectrum, view, &part->view); /* one that holds no pixel of it has its part in the sums too */
+    part->view.together = 1;
+    return TRUE;
+  }
   if (!parts_whole (spectrum, view, whole_q, progress, part, error))
     return FALSE;
-  if (spectrum->engine->reduce != NULL)
+  if (reduction != NULL)
     part->g = NULL;
   return TRUE;
 }
@@ -74,7 +77,7 @@ value_work (const SbPart *part, gpointer data, SbkError *error)
 {
   Step *step = data;
   if (backend_of (step)->value_sums == NULL)
-    return unsupported (step, error);
+    return passes_unsupported (step->spectrum, error);
   return backend_of (step)->value_sums (part->g, &part->view, step->precise, step->n_models, step->model, step->sums,
                                         step->cancel, error);
 }
@@ -89,7 +92,7 @@ value_sums (SbSpectrum *spectrum, const SbkView *view, int precise, gint64 n, co
   Step step = { .spectrum = spectrum, .precise = precise, .n_models = n, .model = models, .sums = sums,
                 .cancel = progress_cancel_flag (progress) };
   if (sums == NULL || !parts_each (spectrum, view, FALSE, value_work, &step, progress, error)
-      || !reduce (spectrum, sums, (gsize)count, error))
+      || !passes_reduce (spectrum, sums, (gsize)count, error))
     return NULL;
   return g_steal_pointer (&sums);
 }
@@ -110,7 +113,7 @@ passes_value (SbSpectrum *spectrum, const SbkView *view, int precise, gsize n, c
 {
   SbPart part;
   SbkError kernel = { "" };
-  if (!alone (spectrum, view, FALSE, progress, &part, error))
+  if (!passes_alone (spectrum, view, FALSE, progress, &part, error))
     return FALSE;
   if (part.g != NULL)
     return spectrum_fail (spectrum->engine->backend->value (part.g, &part.view, precise, (int64_t)n, models, values,
@@ -155,7 +158,7 @@ gradient_work (const SbPart *part, gpointer data, SbkError *error)
 {
   Step *step = data;
   if (backend_of (step)->gradient_part == NULL)
-    return unsupported (step, error);
+    return passes_unsupported (step->spectrum, error);
   return backend_of (step)->gradient_part (part->g, &part->view, step->precise, step->model, step->complete,
                                            part->only ? NULL : step->carry, part->last ? step->out : NULL, step->cancel, error);
 }
@@ -165,7 +168,7 @@ geometry_work (const SbPart *part, gpointer data, SbkError *error)
 {
   Step *step = data;
   if (backend_of (step)->geometry_part == NULL)
-    return unsupported (step, error);
+    return passes_unsupported (step->spectrum, error);
   return backend_of (step)->geometry_part (part->g, &part->view, step->precise, step->model, step->complete,
                                            part->only ? NULL : step->carry, part->last ? step->out : NULL, step->cancel, error);
 }
@@ -191,7 +194,7 @@ derivatives (SbSpectrum *spectrum, const SbkView *view, int precise, const SbkMo
     if (!parts_each (spectrum, &some, FALSE, work, &step, progress, error))
       return FALSE;
   }
-  return reduce (spectrum, out, (gsize)width, error);
+  return passes_reduce (spectrum, out, (gsize)width, error);
 }
 
 gboolean
@@ -200,7 +203,7 @@ passes_gradient (SbSpectrum *spectrum, const SbkView *view, int precise, const S
 {
   SbPart part;
   SbkError kernel = { "" };
-  if (!alone (spectrum, view, FALSE, progress, &part, error))
+  if (!passes_alone (spectrum, view, FALSE, progress, &part, error))
     return FALSE;
   if (part.g != NULL)
     return spectrum_fail (spectrum->engine->backend->gradient (part.g, &part.view, precise, model, value, gradient,
@@ -215,7 +218,7 @@ passes_geometry (SbSpectrum *spectrum, const SbkView *view, int precise, const S
 {
   SbPart part;
   SbkError kernel = { "" };
-  if (!alone (spectrum, view, FALSE, progress, &part, error))
+  if (!passes_alone (spectrum, view, FALSE, progress, &part, error))
     return FALSE;
   if (part.g != NULL)
     return spectrum_fail (spectrum->engine->backend->geometry (part.g, &part.view, precise, model, value, derivative,
@@ -231,7 +234,7 @@ hessian_work (const SbPart *part, gpointer data, SbkError *error)
 {
   Step *step = data;
   if (backend_of (step)->hessian_part == NULL || backend_of (step)->hessian_end == NULL)
-    return unsupported (step, error);
+    return passes_unsupported (step->spectrum, error);
   return backend_of (step)->hessian_part (part->g, &part->view, step->precise, step->model, step->n, step->chosen,
                                           step->complete, step->first, step->second, step->cancel, error);
 }
@@ -248,7 +251,7 @@ hessian_blocks (SbSpectrum *spectrum, const SbkView *some, Step *step, double *g
   memset (step->first, 0, firsts * sizeof (double));
   memset (step->second, 0, (gsize)(sbk_view_blocks (some) * sbk_carry_second (step->n)) * sizeof (double));
   if (!parts_each (spectrum, some, FALSE, hessian_work, step, progress, error)
-      || !reduce (spectrum, step->first, firsts, error))
+      || !passes_reduce (spectrum, step->first, firsts, error))
     return FALSE;
   if (engine->reduce != NULL && engine->reduce->rank != 0)
     memset (step->first, 0, firsts * sizeof (double));
@@ -263,7 +266,7 @@ passes_hessian (SbSpectrum *spectrum, const SbkView *view, int precise, const Sb
 {
   SbPart part;
   SbkError kernel = { "" };
-  if (!alone (spectrum, view, FALSE, progress, &part, error))
+  if (!passes_alone (spectrum, view, FALSE, progress, &part, error))
     return FALSE;
   if (part.g != NULL)
     return spectrum_fail (spectrum->engine->backend->hessian (part.g, &part.view, precise, model, n, chosen, value, gradient,
@@ -286,111 +289,5 @@ passes_hessian (SbSpectrum *spectrum, const SbkView *view, int precise, const Sb
     if (!hessian_blocks (spectrum, &some, &step, gradient, hessian, progress, error))
       return FALSE;
   }
-  return reduce (spectrum, gradient, (gsize)n, error) && reduce (spectrum, hessian, (gsize)(n * n), error);
-}
-
-/* ---- power ---- */
-
-static SbkStatus
-power_work (const SbPart *part, gpointer data, SbkError *error)
-{
-  Step *step = data;
-  double power = 0;
-  if (!part->only && backend_of (step)->power_sums == NULL)
-    return unsupported (step, error);
-  if (!part->only)
-    return backend_of (step)->power_sums (part->g, &part->view, step->sums, error);
-  SbkStatus status = backend_of (step)->power (part->g, &part->view, &power, error);
-  step->sums[0] += power;
-  return status;
-}
-
-gboolean
-passes_power (SbSpectrum *spectrum, const SbkView *view, double *power, SbProgress *progress, GError **error)
-{
-  gint64 n = spectrum->parts != NULL ? sbk_view_count (view) : 1;
-  g_autofree double *sums = zeros (n, error);
-  Step step = { .spectrum = spectrum, .sums = sums };
-  if (sums == NULL || !parts_each (spectrum, view, FALSE, power_work, &step, progress, error))
-    return FALSE;
-  *power = 0;
-  for (gint64 q = 0; q < n; q++)
-    *power += sums[q];
-  return reduce (spectrum, power, 1, error);
-}
-
-/* ---- sums of a reconstruction ---- */
-
-static SbkStatus
-sums_work (const SbPart *part, gpointer data, SbkError *error)
-{
-  Step *step = data;
-  typeof (backend_of (step)->sums) sums = part->only ? backend_of (step)->sums : backend_of (step)->sums_part;
-  if (sums == NULL)
-    return unsupported (step, error);
-  return sums (part->g, &part->view, step->precise, step->model, step->fine, step->kind, step->out, step->cancel, error);
-}
-
-gboolean
-passes_sums (SbSpectrum *spectrum, const SbkView *view, int precise, const SbkModel *model, const SbkFine *fine,
-             SbkSumKind kind, double *out, SbProgress *progress, GError **error)
-{
-  gsize n = (gsize)(fine->n * sbk_sum_width (kind));
-  Step step = { .spectrum = spectrum, .precise = precise, .model = model, .fine = fine, .kind = kind, .out = out,
-                .cancel = progress_cancel_flag (progress) };
-  if (spectrum->parts != NULL)
-    memset (out, 0, n * sizeof *out);
-  return parts_each (spectrum, view, TRUE, sums_work, &step, progress, error) && reduce (spectrum, out, n, error);
-}
-
-gint64
-passes_sums_at_once (const SbSpectrum *spectrum, gint64 n, gint64 wanted)
-{
-  return spectrum->somewhere_in_parts ? MAX (n, 1) : wanted;
-}
-
-static SbkStatus
-aliases_work (const SbPart *part, gpointer data, SbkError *error)
-{
-  Step *step = data;
-  typeof (backend_of (step)->aliases) sums = part->only ? backend_of (step)->aliases : backend_of (step)->aliases_part;
-  if (sums == NULL)
-    return unsupported (step, error);
-  return sums (part->g, &part->view, step->precise, step->model, step->aliases, step->out, step->cancel, error);
-}
-
-gboolean
-passes_aliases (SbSpectrum *spectrum, const SbkView *view, int precise, const SbkModel *model, const SbkAliases *aliases,
-                double *out, SbProgress *progress, GError **error)
-{
-  gsize n = (gsize)aliases->place[aliases->n_groups];
-  Step step = { .spectrum = spectrum, .precise = precise, .model = model, .aliases = aliases, .out = out,
-                .cancel = progress_cancel_flag (progress) };
-  if (spectrum->parts != NULL)
-    memset (out, 0, n * sizeof *out);
-  return parts_each (spectrum, view, TRUE, aliases_work, &step, progress, error) && reduce (spectrum, out, n, error);
-}
-
-static SbkStatus
-alias_gradient_work (const SbPart *part, gpointer data, SbkError *error)
-{
-  Step *step = data;
-  double gradient[SBK_N];
-  SbkStatus status = backend_of (step)->alias_gradient (part->g, &part->view, step->precise, step->model, step->aliases,
-                                                        step->x, gradient, step->cancel, error);
-  for (int i = 0; status == SBK_OK && i < SBK_N; i++)
-    step->out[i] += gradient[i];
-  return status;
-}
-
-gboolean
-passes_alias_gradient (SbSpectrum *spectrum, const SbkView *view, int precise, const SbkModel *model,
-                       const SbkAliases *aliases, const double *x, double gradient[SBK_N], SbProgress *progress,
-                       GError **error)
-{
-  Step step = { .spectrum = spectrum, .precise = precise, .model = model, .aliases = aliases, .x = x, .out = gradient,
-                .cancel = progress_cancel_flag (progress) };
-  memset (gradient, 0, SBK_N * sizeof *gradient);
-  return parts_each (spectrum, view, TRUE, alias_gradient_work, &step, progress, error)
-         && reduce (spectrum, gradient, SBK_N, error);
+  return passes_reduce (spectrum, gradient, (gsize)n, error) && passes_reduce (spectrum, hessian, (gsize)(n * n), error);
 }

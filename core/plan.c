@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/devices.h"
 #include "core/error.h"
 #include "core/scratch.h"
 
@@ -141,7 +142,10 @@ static gboolean
 plan_device (const SbEngine *engine, const SbPlanned *what, SbPlan *plan, GError **error)
 {
   const SbkBackend *backend = engine->backend;
-  guint64 free = backend->memory != NULL ? backend->memory (engine->context) / 10 * 9 : G_MAXUINT64 / 4;
+  guint64 free = G_MAXUINT64 / 4;
+  if (backend->memory != NULL && !devices_memory (engine, &free, error))
+    return FALSE;
+  free = backend->memory != NULL ? free / 10 * 9 : free;
   plan->given = engine->memory > 0 && engine->memory < free;
   plan->budget = plan->given ? engine->memory - MIN (what->on_device, engine->memory) : free;
   plan->in_file = what->in_file;

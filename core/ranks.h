@@ -34,8 +34,6 @@ gboolean ranks_wanted (const char *engine);
 /* Begins MPI; once a process. All ranks call it, as everything below but where it is said otherwise. */
 SbRanks *ranks_open (GError **error);
 void ranks_close (SbRanks *ranks);
-/* Shows this rank one GPU of its machine, unless the user chose. */
-void ranks_choose_gpu (const SbRanks *ranks);
 
 /* ---- jobs ---- */
 

@@ -1,4 +1,4 @@
-/* How ranks find each other: the launcher's environment, the MPI module, the GPU that is theirs. */
+/* How ranks find each other: the launcher's environment, the MPI module. */
 #include <dlfcn.h>
 #include <stdlib.h>
 
@@ -120,29 +120,4 @@ ranks_close (SbRanks *ranks)
     watch_linger (ranks->watch);
   watch_free (ranks->watch);
   g_free (ranks);
-}
-
-static int
-count_gpus (void)
-{
-  int n = 0;
-  GDir *folder = g_dir_open ("/proc/driver/nvidia/gpus", 0, NULL);
-  while (folder != NULL && g_dir_read_name (folder) != NULL)
-    n++;
-  if (folder != NULL)
-    g_dir_close (folder);
-  return n;
-}
-
-void
-ranks_choose_gpu (const SbRanks *ranks)
-{
-  const char *visible = "CUDA_VISIBLE_DEVICES", *given = g_getenv (visible);
-  g_auto (GStrv) list = given != NULL ? g_strsplit (given, ",", -1) : NULL;
-  int n = list != NULL ? (int)g_strv_length (list) : count_gpus ();
-  if (n < 2)
-    return;
-  g_autofree char *mine = list != NULL ? g_strdup (list[ranks->local_rank % n])
-                                       : g_strdup_printf ("%d", ranks->local_rank % n);
-  g_setenv (visible, mine, TRUE);
 }

@@ -1,6 +1,7 @@
 /* What every rank held and sent: where it grows, and that it falls with their number. */
 #include <string.h>
 
+#include "core/devices.h"
 #include "core/plan.h"
 #include "core/ranks.h"
 #include "core/share.h"
@@ -37,7 +38,7 @@ share_report (SbEngine *engine, const SbColumns *columns, const SbSpectrum *spec
   }
   mine[PEAK] = peak_memory ();
   mine[FRAMES] = (double)ranks->sent[RANKS_FRAMES];
-  mine[SUMS] = (double)ranks->sent[RANKS_SUMS];
+  mine[SUMS] = (double)(ranks->sent[RANKS_SUMS] + devices_sent (engine));
   mine[OTHER] = (double)ranks->sent[RANKS_OTHER];
   if (!ranks_gather (ranks, RANKS_OTHER, all, place, NULL))
     return NULL;
@@ -48,5 +49,6 @@ share_report (SbEngine *engine, const SbColumns *columns, const SbSpectrum *spec
       json_array_append_new (list, json_integer ((json_int_t)all[r * N_NUMBERS + (gsize)i]));
     json_object_set_new (report, names[i], list);
   }
+  devices_report (engine, report);
   return report;
 }

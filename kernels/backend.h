@@ -14,7 +14,7 @@ extern "C" {
 #endif
 
 enum {
-  SBK_ABI = 3,
+  SBK_ABI = 4,
   SBK_DEGREE = 6,      /* of chi */
   SBK_N_MONOMIALS = 28,/* 1, x, y, x^2, xy, y^2, ... by degree, then by falling power of x */
   SBK_TILT_X = 28,
@@ -98,6 +98,7 @@ typedef struct SbkView {
   int64_t q_stride, q_phase; /* 1, 0: all blocks */
   int64_t k_first, k_stride; /* 0, 1: all pixels */
   int64_t row_first, row_stride; /* 0, 0 (or 1): all rows */
+  int together;              /* not 0: sums over all contexts that joined (SbkTogether), each with its own pixels */
 } SbkView;
 static inline int
 sbk_view_row (const SbkView *view, int64_t row)
@@ -265,6 +266,30 @@ typedef struct SbkLoader {
   void (*free) (SbkLoad *load); /* also after its context was closed */
 } SbkLoader;
 
+/* ---- several processes, a device each ---- */
+
+enum { SBK_ID = 128, SBK_DEVICE_TEXT = 64 };
+typedef struct SbkDevice {
+  char id[SBK_DEVICE_TEXT];   /* the same for the same device, in whatever process; of all machines */
+  char name[SBK_DEVICE_TEXT]; /* for people */
+} SbkDevice;
+
+/* Contexts of several processes that add up among their devices, in the order of the processes: the same bits in all. Then
+ * calls whose view says `together` are made by all of them, with the same frequencies, models and in the same order. */
+typedef struct SbkTogether {
+  /* Whether what connects devices is there, and its name and version. */
+  SbkStatus (*check) (SbkContext *context, char name[SBK_DEVICE_TEXT], SbkError *error);
+  /* What one of them makes for all to join by. */
+  SbkStatus (*id) (SbkContext *context, uint8_t id[SBK_ID], SbkError *error);
+  /* All call it. stop (or NULL) is polled while others are waited for, here and later; where it is not 0 the call ends as
+   * cancelled and nothing can be done together any more. */
+  SbkStatus (*join) (SbkContext *context, const uint8_t id[SBK_ID], int rank, int size, int (*stop) (void *data), void *data,
+                     SbkError *error);
+  void (*leave) (SbkContext *context);
+  /* Bytes sent since the last time. */
+  uint64_t (*sent) (SbkContext *context);
+} SbkTogether;
+
 typedef struct SbkBackend {
   int abi;           /* SBK_ABI */
   const char *name;  /* "cpu" */
@@ -324,6 +349,10 @@ typedef struct SbkBackend {
 
   /* Bytes that are free in the device's own memory. NULL: it computes in the host's. */
   uint64_t (*memory) (SbkContext *context);
+  /* Which device; NULL: the host's processors. */
+  SbkStatus (*device) (SbkContext *context, SbkDevice *device, SbkError *error);
+  /* value, gradient, hessian, geometry, power, sums, aliases and alias_gradient over several devices. NULL: not. */
+  const SbkTogether *together;
 
   /* Passes over G in parts: chunks of detector rows one after the other, or shares of the pixels on several machines. Each
    * call adds what its pixels give, row by row, so that parts cut at detector rows and taken in order leave the same bits

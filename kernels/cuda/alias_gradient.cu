@@ -163,5 +163,12 @@ cuda_alias_gradient (SbkSpectrum *s, const SbkView *view, int precise, const Sbk
     int64_t left = aliases->n_groups - first;
     status = cuda_cancelled (cancel) ? SBK_CANCELLED : gradient_slab (&job, first, left < slab ? left : slab, gradient, error);
   }
+  /* slabs follow from the pixels that are here, so what all of them left goes round once */
+  if (status == SBK_OK && view->together)
+    status = cuda_send (context, job.total, gradient, SBK_N * sizeof *gradient, error);
+  if (status == SBK_OK)
+    status = cuda_sum_view (context, view, job.total, SBK_N, error);
+  if (status == SBK_OK && view->together)
+    status = cuda_fetch (context, gradient, job.total, SBK_N * sizeof *gradient, error);
   return status;
 }

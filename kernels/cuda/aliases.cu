@@ -229,6 +229,8 @@ cuda_aliases (SbkSpectrum *s, const SbkView *view, int precise, const SbkModel *
   CUDA_DISPATCH (s->wide, precise, cuda_depth (s, model, cuda_aliases_reach (aliases)), CALL);
 #undef CALL
   if (status == SBK_OK)
+    status = cuda_sum_view (context, view, sums, size / sizeof (double), error);
+  if (status == SBK_OK)
     status = cuda_fetch (context, out, sums, size, error);
   return status == SBK_OK && cuda_cancelled (cancel) ? SBK_CANCELLED : status;
 }

@@ -5,6 +5,7 @@
 #include <cuda_runtime.h>
 
 #include "kernels/backend.h"
+#include "kernels/cuda/together.h"
 
 /* Device memory that grows and is kept from call to call. */
 typedef struct CudaRoom {
@@ -29,6 +30,7 @@ enum {
   ROOM_KEPT_FINE,
   ROOM_PLACES,
   ROOM_PHI,
+  ROOM_TOGETHER, /* what other processes sent */
   ROOMS
 };
 
@@ -48,6 +50,7 @@ struct SbkContext {
   uint64_t fine_stamp, places_stamp; /* of what ROOM_KEPT_FINE and ROOM_PLACES hold */
   double fine_reach;                 /* largest |q| there */
   CudaFft *fft[FFT_KEPT];
+  Together *together;     /* NULL: alone */
 };
 
 /* What kernels see of a spectrum; passed by value. G is [pixel][pitch], interleaved. */
@@ -156,9 +159,21 @@ SbkStatus cuda_spectrum_set_scale (SbkSpectrum *spectrum, double scale, SbkError
 SbkStatus cuda_geometry (SbkSpectrum *spectrum, const SbkView *view, int precise, const SbkModel *model, double *value,
                          double derivative[2], const int *cancel, SbkError *error);
 
-/* value pass of one model, left on the device: h and n in ROOM_H ([3][q_count]), S's numerator in ROOM_TOTAL. */
+/* value pass of models, left on the device: h and n in ROOM_H ([n_models][3][q_count], where they are kept or shared), S's
+ * numerators in ROOM_TOTAL. */
 SbkStatus cuda_value_pass (SbkSpectrum *spectrum, const CudaG *view, int precise, const SbkModel *models, int n_models,
-                           int keep_h, SbkError *error);
+                           int keep_h, int together, SbkError *error);
+
+/* values[n] on the device become their sums over the contexts that joined; waits for them. */
+SbkStatus cuda_sum_together (SbkContext *context, double *values, size_t n, SbkError *error);
+/* The same where a view asks for it. */
+static inline SbkStatus
+cuda_sum_view (SbkContext *context, const SbkView *view, double *values, size_t n, SbkError *error)
+{
+  return view->together ? cuda_sum_together (context, values, n, error) : SBK_OK;
+}
+SbkStatus cuda_device (SbkContext *context, SbkDevice *device, SbkError *error);
+extern const SbkTogether cuda_together;
 
 enum { CUDA_THREADS = 128 };
 static inline int

@@ -214,11 +214,13 @@ cuda_geometry (SbkSpectrum *s, const SbkView *view, int precise, const SbkModel 
   if (q_count == 0)
     return SBK_OK;
   CudaG whole = cuda_view (s, view, q_count, 64);
-  SbkStatus status = cuda_value_pass (s, &whole, precise, model, 1, 1, error);
+  SbkStatus status = cuda_value_pass (s, &whole, precise, model, 1, 1, view->together, error);
   if (status != SBK_OK)
     return status;
   double *total = (double *)context->room[ROOM_TOTAL].data;
   status = cuda_geometry_pass (s, view, q_count, precise, model, total + 1, error);
+  if (status == SBK_OK)
+    status = cuda_sum_view (context, view, total + 1, 2, error);
   if (status == SBK_OK)
     status = cuda_fetch (context, out, total, sizeof out, error);
   if (status != SBK_OK)

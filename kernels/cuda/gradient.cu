@@ -265,7 +265,7 @@ cuda_gradient (SbkSpectrum *s, const SbkView *view, int precise, const SbkModel 
     return SBK_OK;
   /* The value pass in the chunks it has on its own, so that S has the same bits. */
   CudaG whole = cuda_view (s, view, q_count, 64);
-  SbkStatus status = cuda_value_pass (s, &whole, precise, model, 1, 1, error);
+  SbkStatus status = cuda_value_pass (s, &whole, precise, model, 1, 1, view->together, error);
   if (status != SBK_OK)
     return status;
   double *total = (double *)context->room[ROOM_TOTAL].data, *h = (double *)context->room[ROOM_H].data;
@@ -273,6 +273,8 @@ cuda_gradient (SbkSpectrum *s, const SbkView *view, int precise, const SbkModel 
   cuda_gradient_factors (context, q_count, h);
   status = cuda_gradient_pass (s, view, q_count, NULL, s->wide, precise, cuda_depth (s, model, s->v_max), on_device, h,
                                total + 1, error);
+  if (status == SBK_OK)
+    status = cuda_sum_view (context, view, total + 1, SBK_N, error);
   if (status == SBK_OK)
     status = cuda_fetch (context, out, total, sizeof out, error);
   if (status != SBK_OK)

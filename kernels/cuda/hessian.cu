@@ -200,8 +200,8 @@ tiles_size (const Layout *l)
 }
 
 static SbkStatus
-hessian_passes (SbkSpectrum *s, const CudaG *v, int precise, int depth, const Layout *l, double *out, int n_out, double *value,
-                const int *cancel, SbkError *error)
+hessian_passes (SbkSpectrum *s, const SbkView *view, const CudaG *v, int precise, int depth, const Layout *l, double *out,
+                int n_out, double *value, const int *cancel, SbkError *error)
 {
   SbkContext *context = s->context;
   double *sum = (double *)cuda_room (context, ROOM_FIRST, (size_t)l->n * 3 * v->q_count * sizeof (double), error);
@@ -209,6 +209,10 @@ hessian_passes (SbkSpectrum *s, const CudaG *v, int precise, int depth, const La
   if (sum == NULL || total == NULL)
     return SBK_NO_MEMORY;
   SbkStatus status = run_tiles (s, v, precise, depth, l, total, sum, cancel, error);
+  if (status == SBK_OK)
+    status = cuda_sum_view (context, view, total, (size_t)tiles_size (l), error);
+  if (status == SBK_OK)
+    status = cuda_sum_view (context, view, sum, (size_t)l->n * 3 * v->q_count, error);
   if (status == SBK_OK)
     status = combine (context, v->q_count, l->n, sum, total + tiles_size (l), error);
   if (status == SBK_OK)
@@ -232,13 +236,13 @@ cuda_hessian (SbkSpectrum *s, const SbkView *view, int precise, const SbkModel *
   if (q_count == 0)
     return SBK_OK;
   CudaG whole = cuda_view (s, view, q_count, 64), v = cuda_view (s, view, q_count, HESSIAN_CHUNK_ROWS);
-  SbkStatus status = cuda_value_pass (s, &whole, precise, model, 1, 1, error);
+  SbkStatus status = cuda_value_pass (s, &whole, precise, model, 1, 1, view->together, error);
   if (status != SBK_OK)
     return status;
   double *out = (double *)calloc ((size_t)n_out + (size_t)l.n * l.n, sizeof *out), *full = out + n_out;
   if (out == NULL)
     return cuda_fail (error, SBK_NO_MEMORY, "Not enough memory for the Hessian.");
-  status = hessian_passes (s, &v, precise, cuda_depth (s, model, s->v_max), &l, out, n_out, value, cancel, error);
+  status = hessian_passes (s, view, &v, precise, cuda_depth (s, model, s->v_max), &l, out, n_out, value, cancel, error);
   if (status == SBK_OK) {
     const double *combined = out + tiles;
     add_tiles (&l, out, full);

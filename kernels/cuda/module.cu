@@ -198,6 +198,7 @@ cuda_close (SbkContext *context)
 {
   if (context == NULL)
     return;
+  together_leave (context->together);
   if (context->stream != NULL)
     cudaStreamSynchronize (context->stream);
   for (int i = 0; i < FFT_KEPT; i++)
@@ -281,6 +282,8 @@ static const SbkBackend cuda_backend = {
   .image = cuda_image,
   .pairs_at_once = 1e11,
   .memory = cuda_memory,
+  .device = cuda_device,
+  .together = &cuda_together,
   .value_sums = cuda_value_sums,
   .gradient_part = cuda_gradient_part,
   .hessian_part = cuda_hessian_part,

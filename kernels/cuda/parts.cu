@@ -43,7 +43,7 @@ cuda_value_sums (SbkSpectrum *s, const SbkView *view, int precise, int64_t n_mod
   for (int64_t m = 0; m < n_models && status == SBK_OK; m++) {
     double *packed = (double *)cuda_room (context, ROOM_OUT, (size_t)n * 3 * sizeof *packed, error);
     status = packed == NULL ? SBK_NO_MEMORY : cuda_cancelled (cancel) ? SBK_CANCELLED
-                                            : cuda_value_pass (s, &v, precise, models + m, 1, 1, error);
+                                            : cuda_value_pass (s, &v, precise, models + m, 1, 1, 0, error);
     if (status != SBK_OK)
       break;
     pack_sums<<<cuda_blocks (n, THREADS), THREADS, 0, context->stream>>> ((int)n, (const double *)context->room[ROOM_H].data,

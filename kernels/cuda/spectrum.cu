@@ -248,5 +248,6 @@ cuda_power (SbkSpectrum *s, const SbkView *view, double *power, SbkError *error)
     power_kernel<float><<<grid, 128, 0, context->stream>>> (v, block);
   power_total<<<1, 256, 0, context->stream>>> ((int)(grid.x * grid.y), block, total);
   CUDA_TRY (context, cudaGetLastError (), "The power of G");
-  return cuda_fetch (context, power, total, sizeof *power, error);
+  SbkStatus status = cuda_sum_view (context, view, total, 1, error);
+  return status != SBK_OK ? status : cuda_fetch (context, power, total, sizeof *power, error);
 }

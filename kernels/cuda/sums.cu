@@ -257,6 +257,8 @@ cuda_sums (SbkSpectrum *s, const SbkView *view, int precise, const SbkModel *mod
 #undef CALL
   sums_gather<<<cuda_blocks (fine->n, 256), 256, 0, context->stream>>> (fine->n, width, v.chunks, partial, sums);
   CUDA_TRY (context, cudaGetLastError (), "The sums of the reconstruction");
-  status = cuda_fetch (context, out, sums, n * width * sizeof (double), error);
+  status = cuda_sum_view (context, view, sums, n * width, error);
+  if (status == SBK_OK)
+    status = cuda_fetch (context, out, sums, n * width * sizeof (double), error);
   return status == SBK_OK && cuda_cancelled (cancel) ? SBK_CANCELLED : status;
 }

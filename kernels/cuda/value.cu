@@ -63,7 +63,7 @@ value_kernel (CudaG v, const SbkModel *models, double *partial)
       partial[(((size_t)blockIdx.z * v.chunks + blockIdx.y) * 3 + j) * v.q_count + i] = sum[j];
 }
 
-/* Chunks added up; |h|^2 / n of each frequency, a sum a block. h (may be NULL) receives [3][q_count]. */
+/* Chunks added up; |h|^2 / n of each frequency, a sum a block. h (may be NULL) receives [3][q_count] of each model. */
 __global__ void
 value_gather (int q_count, int chunks, const double *partial, double *h, double *block)
 {
@@ -76,9 +76,26 @@ value_gather (int q_count, int chunks, const double *partial, double *h, double 
         sum[j] += partial[(((size_t)blockIdx.y * chunks + c) * 3 + j) * q_count + i];
     if (h != NULL)
       for (int j = 0; j < 3; j++)
-        h[(size_t)j * q_count + i] = sum[j];
+        h[((size_t)blockIdx.y * 3 + j) * q_count + i] = sum[j];
     if (sum[2] > 0)
       f = (sum[0] * sum[0] + sum[1] * sum[1]) / sum[2];
+  }
+  f = block_sum<256> (f, shared);
+  if (threadIdx.x == 0)
+    block[(size_t)blockIdx.y * gridDim.x + blockIdx.x] = f;
+}
+
+/* The same sums a block from complete h and n. */
+__global__ void
+value_again (int q_count, const double *h, double *block)
+{
+  __shared__ double shared[8];
+  int i = blockIdx.x * 256 + threadIdx.x;
+  double f = 0;
+  h += (size_t)blockIdx.y * 3 * q_count;
+  if (i < q_count) {
+    double re = h[i], im = h[(size_t)q_count + i], n = h[2 * (size_t)q_count + i];
+    f = n > 0 ? (re * re + im * im) / n : 0;
   }
   f = block_sum<256> (f, shared);
   if (threadIdx.x == 0)
@@ -100,14 +117,15 @@ cuda_total (int n, int width, const double *block, double *total)
 
 SbkStatus
 cuda_value_pass (SbkSpectrum *s, const CudaG *v, int precise, const SbkModel *models, int n_models, int keep_h,
-                 SbkError *error)
+                 int together, SbkError *error)
 {
   SbkContext *context = s->context;
   int blocks = cuda_blocks (v->q_count, 256);
   size_t q = (size_t)v->q_count;
   SbkModel *on_device = (SbkModel *)cuda_room (context, ROOM_MODELS, (size_t)n_models * sizeof *models, error);
   double *partial = (double *)cuda_room (context, ROOM_PARTIAL, (size_t)n_models * v->chunks * 3 * q * sizeof (double), error);
-  double *h = keep_h ? (double *)cuda_room (context, ROOM_H, 3 * q * sizeof (double), error) : NULL;
+  keep_h = keep_h || together;
+  double *h = keep_h ? (double *)cuda_room (context, ROOM_H, (size_t)n_models * 3 * q * sizeof (double), error) : NULL;
   double *block = (double *)cuda_room (context, ROOM_BLOCKS, (size_t)n_models * blocks * sizeof (double), error);
   double *total = (double *)cuda_room (context, ROOM_TOTAL, (size_t)n_models * sizeof (double) + 4096, error);
   if (on_device == NULL || partial == NULL || (keep_h && h == NULL) || block == NULL || total == NULL)
@@ -120,17 +138,25 @@ cuda_value_pass (SbkSpectrum *s, const CudaG *v, int precise, const SbkModel *mo
   CUDA_DISPATCH_VALUE (s->wide, precise, cuda_depth (s, models, s->v_max), CALL);
 #undef CALL
   value_gather<<<dim3 (blocks, n_models), 256, 0, context->stream>>> (v->q_count, v->chunks, partial, h, block);
+  if (together) {
+    CUDA_TRY (context, cudaGetLastError (), "The value pass");
+    status = cuda_sum_together (context, h, (size_t)n_models * 3 * q, error);
+    if (status != SBK_OK)
+      return status;
+    value_again<<<dim3 (blocks, n_models), 256, 0, context->stream>>> (v->q_count, h, block);
+  }
   cuda_total<<<dim3 (1, n_models), 256, 0, context->stream>>> (blocks, 1, block, total);
   CUDA_TRY (context, cudaGetLastError (), "The value pass");
   return SBK_OK;
 }
 
 /* Candidates of one call whose partial sums fit in about 1 GB; those with other depth factors apart, so that a candidate
- * takes the same path alone and in a batch. */
+ * takes the same path alone and in a batch. Processes that work together have as many each, whatever their rows are. */
 static int
-batch_size (const SbkSpectrum *s, const CudaG *v, const SbkModel *models, int64_t left)
+batch_size (const SbkSpectrum *s, const CudaG *v, const SbkModel *models, int64_t left, int together)
 {
-  int64_t room = (int64_t)(1e9 / ((double)v->chunks * 24 * v->q_count)), n = 1;
+  double bytes = 24.0 * v->q_count;
+  int64_t room = (int64_t)(together ? 4e6 / bytes : 1e9 / (v->chunks * bytes)), n = 1;
   room = room < 1 ? 1 : room > 16384 ? 16384 : room;
   while (n < left && n < room && cuda_depth (s, &models[n], s->v_max) == cuda_depth (s, models, s->v_max))
     n++;
@@ -149,10 +175,10 @@ cuda_value (SbkSpectrum *s, const SbkView *view, int precise, int64_t n_models, 
   }
   CudaG v = cuda_view (s, view, q_count, MAX_CHUNK_ROWS);
   for (int64_t done = 0; done < n_models;) {
-    int n = batch_size (s, &v, models + done, n_models - done);
+    int n = batch_size (s, &v, models + done, n_models - done, view->together);
     if (cuda_cancelled (cancel))
       return SBK_CANCELLED;
-    SbkStatus status = cuda_value_pass (s, &v, precise, models + done, n, 0, error);
+    SbkStatus status = cuda_value_pass (s, &v, precise, models + done, n, 0, view->together, error);
     if (status == SBK_OK)
       status = cuda_fetch (s->context, value + done, s->context->room[ROOM_TOTAL].data, (size_t)n * sizeof (double), error);
     if (status != SBK_OK)

@@ -23,6 +23,7 @@ for f in "$root"/kernels/cuda/*.cu; do
   # shellcheck disable=SC2086
   start nvcc $cuda $hidden -c "$f" -o "$o"
 done
+start gcc -std=gnu11 -O2 -fPIC -fvisibility=hidden -D_GNU_SOURCE -I"$root" -c "$root/kernels/cuda/together.c" -o together.cu.o
 lib=$(dirname "$(command -v nvcc)")/../lib64
 link_module() {
   gcc -shared -o libsideband_cuda.so ./*.cu.o -L"$lib" -lcudart_static -lpthread -ldl -lrt -lm -Wl,--exclude-libs,ALL
