@@ -22,6 +22,7 @@ struct SbDevices {
   int size;
   Card *card;     /* [size] */
   int sharers;    /* ranks on this one's device */
+  gboolean each_alone; /* every rank of all */
   gboolean joined;
   gint64 deadline; /* of connecting, monotonic time; 0: none */
   char link[SBK_DEVICE_TEXT]; /* what connects them */
@@ -82,16 +83,6 @@ wish (void)
   return g_strcmp0 (text, "0") == 0 ? NEVER : g_strcmp0 (text, "1") == 0 ? ALWAYS : WHERE_ALONE;
 }
 
-static gboolean
-each_alone (const SbDevices *devices)
-{
-  for (int r = 0; r < devices->size; r++)
-    for (int s = 0; s < r; s++)
-      if (strcmp (devices->card[r].id, devices->card[s].id) == 0)
-        return FALSE;
-  return TRUE;
-}
-
 /* Whether to try: all ranks decide alike. */
 static gboolean
 wanted (const SbDevices *devices)
@@ -102,7 +93,7 @@ wanted (const SbDevices *devices)
       return FALSE;
     always = always || devices->card[r].wish == ALWAYS;
   }
-  return always || each_alone (devices);
+  return always || devices->each_alone;
 }
 
 /* TRUE where all ranks are at it; why (of the lowest that is not) goes to all. */
@@ -196,8 +187,12 @@ devices_join (SbEngine *engine, SbRanks *ranks, GError **error)
     place[r] = r * sizeof (Card);
   if (!ranks_gather (ranks, RANKS_OTHER, devices->card, place, error))
     return FALSE;
-  for (gsize r = 0; r < size; r++)
+  devices->each_alone = TRUE;
+  for (gsize r = 0; r < size; r++) {
     devices->sharers += strcmp (devices->card[r].id, mine->id) == 0;
+    for (gsize s = 0; s < r; s++)
+      devices->each_alone = devices->each_alone && strcmp (devices->card[r].id, devices->card[s].id) != 0;
+  }
   why.message[0] = '\0';
   if (wanted (devices) && !connect_devices (engine, ranks, &why, error))
     return FALSE;
@@ -224,7 +219,7 @@ devices_memory (const SbEngine *engine, guint64 *bytes, GError **error)
 {
   const SbDevices *devices = engine->devices;
   *bytes = engine->backend->memory (engine->context);
-  if (devices == NULL || devices->sharers < 2)
+  if (devices == NULL || devices->each_alone)
     return TRUE;
   gsize size = (gsize)devices->size;
   if (engine->reduce != NULL) {
