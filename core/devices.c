@@ -26,6 +26,8 @@ struct SbDevices {
   gboolean joined;
   gint64 deadline; /* of connecting, monotonic time; 0: none */
   char link[SBK_DEVICE_TEXT]; /* what connects them */
+  char *why;      /* they are not connected; NULL: no reason */
+  gboolean said;
 };
 
 /* ---- whose is which ---- */
@@ -149,16 +151,19 @@ connect_devices (SbEngine *engine, SbRanks *ranks, SbkError *why, GError **error
 
 /* ---- */
 
-static void
-say (const SbEngine *engine, const SbkError *why)
+void
+devices_say (const SbEngine *engine)
 {
-  const SbDevices *devices = engine->devices;
+  SbDevices *devices = engine->devices;
+  if (devices == NULL || devices->said)
+    return;
   const Card *mine = &devices->card[devices->ranks->rank];
+  devices->said = TRUE;
   if (devices->joined)
     g_info ("%d ranks have a GPU each (this one: %s); their sums go from GPU to GPU through %s.", devices->size, mine->name,
             devices->link);
-  else if (why->message[0] != '\0')
-    g_message ("The sums of the GPUs go through MPI and the machines' memory: %s.", why->message);
+  else if (devices->why != NULL)
+    g_message ("The sums of the GPUs go through MPI and the machines' memory: %s.", devices->why);
   else if (mine->id[0] != '\0' && devices->sharers > 1)
     g_info ("%d ranks share the GPU %s, each with that part of its memory; their sums go through MPI.", devices->sharers,
             mine->name);
@@ -196,7 +201,7 @@ devices_join (SbEngine *engine, SbRanks *ranks, GError **error)
   why.message[0] = '\0';
   if (wanted (devices) && !connect_devices (engine, ranks, &why, error))
     return FALSE;
-  say (engine, &why);
+  devices->why = why.message[0] != '\0' ? g_strdup (why.message) : NULL;
   return TRUE;
 }
 
@@ -209,6 +214,7 @@ devices_leave (SbEngine *engine)
   if (devices->joined)
     engine->backend->together->leave (engine->context);
   g_free (devices->card);
+  g_free (devices->why);
   g_clear_pointer (&engine->devices, g_free);
 }
 
@@ -259,4 +265,6 @@ devices_report (const SbEngine *engine, json_t *report)
   json_object_set_new (report, "device", list);
   json_object_set_new (report, "device_id", ids);
   json_object_set_new (report, "sums_through", json_string (devices->joined ? devices->link : "MPI"));
+  if (devices->why != NULL)
+    json_object_set_new (report, "sums_remark", json_string (devices->why));
 }

@@ -15,6 +15,8 @@ void devices_choose (const SbRanks *ranks);
 /* Every rank's device, once its context is open; connects them. All ranks call it. FALSE: one of them is lost. */
 gboolean devices_join (SbEngine *engine, SbRanks *ranks, GError **error);
 void devices_leave (SbEngine *engine);
+/* Once an engine, to the log: who shares a GPU, and what carries the sums. */
+void devices_say (const SbEngine *engine);
 
 /* Bytes of the device that are free for this process: a share of what all that use it see. Where they share a spectrum, all
  * call it. */

@@ -143,6 +143,7 @@ plan_device (const SbEngine *engine, const SbPlanned *what, SbPlan *plan, GError
 {
   const SbkBackend *backend = engine->backend;
   guint64 free = G_MAXUINT64 / 4;
+  devices_say (engine);
   if (backend->memory != NULL && !devices_memory (engine, &free, error))
     return FALSE;
   free = backend->memory != NULL ? free / 10 * 9 : free;

@@ -98,6 +98,8 @@ together_id (uint8_t id[SBK_ID], SbkError *error)
 
 /* ---- one group of processes ---- */
 
+enum { CONNECTING, READY, ALONE };
+
 struct Together {
   TogetherDevice device;
   void *comm;
@@ -108,7 +110,7 @@ struct Together {
   uint64_t sent;
   /* of the thread that connects */
   NcclId id;
-  int ready; /* atomic */
+  int state; /* atomic: CONNECTING, READY, or ALONE where nobody waits for it any more */
   SbkStatus status;
   SbkError error;
 };
@@ -268,6 +270,8 @@ connect_all (void *data)
   if (t->status == SBK_OK && (result = nccl.init (&comm, t->size, t->id, t->rank)) != NCCL_SUCCESS)
     t->status = fail (&t->error, SBK_DEVICE, "NCCL does not connect the GPUs (%s)", nccl.text (result));
   t->comm = comm;
+  if (__atomic_load_n (&t->state, __ATOMIC_ACQUIRE) == ALONE) /* the device may be gone */
+    return NULL;
   double *values = t->status == SBK_OK ? d->room (d->owner, (size_t)t->size * 2, &t->error) : NULL;
   if (t->status == SBK_OK && values == NULL)
     t->status = SBK_NO_MEMORY;
@@ -275,7 +279,7 @@ connect_all (void *data)
   if (t->status == SBK_OK)
     t->status = exchange (t, &round, &t->error);
   t->sent = 0;
-  __atomic_store_n (&t->ready, 1, __ATOMIC_RELEASE);
+  __atomic_store_n (&t->state, READY, __ATOMIC_RELEASE);
   return NULL;
 }
 
@@ -299,8 +303,9 @@ together_join (Together **out, const TogetherDevice *device, const uint8_t id[SB
     free (t);
     return fail (error, SBK_NO_MEMORY, "A thread could not be started");
   }
-  while (!__atomic_load_n (&t->ready, __ATOMIC_ACQUIRE)) {
+  while (__atomic_load_n (&t->state, __ATOMIC_ACQUIRE) != READY) {
     if (stopped (t)) { /* the thread may wait for ever: it keeps what it has */
+      __atomic_store_n (&t->state, ALONE, __ATOMIC_RELEASE);
       pthread_detach (thread);
       return SBK_CANCELLED;
     }
