@@ -150,6 +150,10 @@ def test_rosettasciio_dictionaries_and_signals():
         about = sideband.from_hyperspy(given, session=session()).info["acquisition"]
         assert (about["energy"], about["semiangle"], about["sampling"]) == (200.0, 10.0, 0.9), about
         assert np.allclose(about["step"], [0.4, 0.5])
+    for unit in ("k_A^-1", "$A^{-1}$", "1 / A"):  # pyxem's, HyperSpy's
+        reciprocal = dict(tree, axes=tree["axes"][:2] + [dict(axis, scale=0.04, units=unit) for axis in tree["axes"][2:]])
+        about = sideband.from_hyperspy(reciprocal, session=session()).info["acquisition"]
+        assert abs(about["sampling"] - 0.04e3 * 0.02508) < 1e-3, about  # 2.508 pm at 200 kV: Williams and Carter, table 1.2
     turned = dict(tree, axes=tree["axes"][2:] + tree["axes"][:2])
     raises(sideband.ArgumentError, ["transpose"], sideband.from_hyperspy, turned)
     raises(sideband.ArgumentError, ["2 signals"], sideband.from_hyperspy, [tree, tree])

@@ -1,16 +1,21 @@
 #!/bin/sh
-# A virtual environment for tests: venv.sh FOLDER REQUIREMENTS [PROGRAM ARGUMENT...]
+# A virtual environment for tests: venv.sh [--slow] FOLDER REQUIREMENTS [PROGRAM ARGUMENT...]
 # Makes it in FOLDER/venv-<hash of the pins and the Python> unless it is there, then runs PROGRAM in it, else prints its
-# Python. Where it cannot be made, the test is skipped with the reason (TAP).
+# Python. Where it cannot be made, the test is skipped with the reason (TAP); with --slow also without SIDEBAND_SLOW=1.
 set -eu
-folder=$1 requirements=$2
-shift 2
-python=${PYTHON:-python3}
 
 skip () {
   echo "1..0 # SKIP $1"
   exit 0
 }
+
+if [ "$1" = --slow ]; then
+  [ -n "${SIDEBAND_SLOW:-}" ] || skip 'slow; SIDEBAND_SLOW=1 runs it'
+  shift
+fi
+folder=$1 requirements=$2
+shift 2
+python=${PYTHON:-python3}
 
 "$python" -c 'import sys; sys.exit(sys.version_info < (3, 10))' || skip 'the packages need Python 3.10'
 hash=$({ cat "$requirements"; "$python" --version; } | sha256sum | cut -c1-12)

@@ -15,7 +15,7 @@ _PLAIN = {"", "pixel", "pixels", "px", "pix", "None", "<undefined>", "unknown", 
 
 def _known(units: Any) -> tuple[str, float]:
     """("length" | "angle" | "reciprocal" | "", factor to Å, mrad or 1/Å); "" where the axis is not calibrated."""
-    text = "".join(letter for letter in str(units or "") if letter not in " []()\t")
+    text = "".join(letter for letter in str(units or "") if letter not in " []()${}\t").removeprefix("k_")  # pyxem's k_A^-1
     if text in _PLAIN:
         return "", 0.0
     lengths = {**_LENGTH, **{name.lower(): factor for name, factor in _LENGTH.items() if len(name) > 2}}
@@ -24,7 +24,7 @@ def _known(units: Any) -> tuple[str, float]:
     if text in _ANGLE:
         return "angle", _ANGLE[text]
     base = next((text[len(head):] for head in ("1/",) if text.startswith(head)), None)
-    base = base or next((text[:-len(tail)] for tail in ("^-1", "-1", "⁻¹", "$^{-1}$") if text.endswith(tail)), "")
+    base = base or next((text[:-len(tail)] for tail in ("^-1", "-1", "⁻¹") if text.endswith(tail)), "")
     if base in _LENGTH:
         return "reciprocal", 1 / _LENGTH[base]
     raise ArgumentError(f'The unit "{units}" of an axis is not known; give step (Å) and sampling (mrad/pixel) as keywords.')
