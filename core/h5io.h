@@ -59,8 +59,10 @@ typedef struct SbLink {
   char *target; /* path in that file; of an external or soft link */
 } SbLink;
 void link_free (SbLink *link);
-/* The links of a group whose names begin with prefix, in numeric order of what follows; NULL: no group. Names
- * of small groups of the newer file format are prefix itself or prefix and a number below 4096. */
+/* FALSE: its links are damaged, and must not be listed. */
+gboolean h5io_group_is_sound (hid_t group);
+/* The links of a group whose names begin with prefix, in numeric order of what follows; NULL: no group, or one whose links
+ * are damaged. */
 GPtrArray *h5io_links (hid_t at, const char *group, const char *prefix);
 
 #endif

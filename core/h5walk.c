@@ -22,17 +22,6 @@ compare_names (gconstpointer a, gconstpointer b)
   return strcmp (*(const char *const *)a, *(const char *const *)b);
 }
 
-/* HDF5 1.10 frees what it never filled when it lists a group that keeps its links in a damaged header. A search
- * for a name that is not there reads all of them first, and takes a damaged one for the error that it is. */
-static gboolean
-is_sound (hid_t group)
-{
-  H5G_info_t info;
-  if (H5Gget_info (group, &info) < 0)
-    return FALSE;
-  return info.storage_type != H5G_STORAGE_TYPE_COMPACT || H5Lexists (group, "\x01 no such name", H5P_DEFAULT) == 0;
-}
-
 static GPtrArray *
 names_of (hid_t file, const char *path)
 {
@@ -40,7 +29,7 @@ names_of (hid_t file, const char *path)
   hid_t group = H5Gopen2 (file, path, H5P_DEFAULT);
   if (group < 0)
     return names;
-  if (!is_sound (group) || H5Literate (group, H5_INDEX_NAME, H5_ITER_NATIVE, NULL, add_name, names) < 0)
+  if (!h5io_group_is_sound (group) || H5Literate (group, H5_INDEX_NAME, H5_ITER_NATIVE, NULL, add_name, names) < 0)
     g_ptr_array_set_size (names, 0);
   H5Gclose (group);
   g_ptr_array_sort (names, compare_names);

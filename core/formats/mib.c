@@ -121,6 +121,8 @@ open_mib (const char *path, const SbAcquisitionOptions *options, SbHeader *heade
     mib->frames = frameset_new (&layout);
     good = mib_series_add (data, &mib->header, &layout, options, mib->frames, header, error);
   }
+  if (good)
+    mib_header_mask (&mib->header, header);
   if (good && hdr != NULL)
     apply_notes (data, hdr, header);
   if (!good) {

@@ -104,10 +104,11 @@ mib_header_read (SbFlatFile *file, const char *path, SbMibHeader *mib, GError **
   return sb_fail (error, SB_ERROR_DATA, "%s has no readable Merlin header: copy it again.", path);
 }
 
-/* Pixels between the chips hold copies or nothing. */
-static void
-mask_gaps (const SbMibHeader *mib, SbHeader *header)
+void
+mib_header_mask (const SbMibHeader *mib, SbHeader *header)
 {
+  if (!mib->gap_filled || mib->raw || header->frames < 1)
+    return;
   gint64 size[2] = { header->detector_cols, header->detector_rows }, chip[2], gap[2] = { 0, 0 };
   for (int i = 0; i < 2; i++) {
     gint64 chips = mib->layout[i], between = size[i] - chips * CHIP;
@@ -168,8 +169,6 @@ mib_header_describe (const SbMibHeader *mib, const char *path, SbHeader *header,
   header->has_saturation = mib->depth > 1; /* one bit is always full */
   if (header->has_saturation)
     header->saturation = (double)((1 << mib->depth) - 1);
-  if (mib->gap_filled && !mib->raw)
-    mask_gaps (mib, header);
   return TRUE;
 }
 

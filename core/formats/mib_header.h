@@ -18,9 +18,12 @@ typedef struct SbMibHeader {
 
 /* The header of the first frame. FALSE with an error: not one that we can read. */
 gboolean mib_header_read (SbFlatFile *file, const char *path, SbMibHeader *mib, GError **error);
-/* Detector shape, number type, saturation, mask of the gaps; the layout of the frames in the file. */
+/* Detector shape, number type, saturation; the layout of the frames in the file. */
 gboolean mib_header_describe (const SbMibHeader *mib, const char *path, SbHeader *header,
                               SbFrameLayout *layout, GError **error);
+/* Masks the pixels between the chips, which hold copies or nothing; only with frames that are there: what a header claims
+ * by itself is not worth gigabytes. */
+void mib_header_mask (const SbMibHeader *mib, SbHeader *header);
 /* decode of a raw layout; how: the SbMibHeader, which must live as long. */
 void mib_raw_decode (gconstpointer how, const guint8 *stored, gpointer out);
 /* Bytes of a raw frame; 0: no such packing. *rows, *cols: of the picture. */

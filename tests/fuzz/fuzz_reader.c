@@ -1,103 +1,79 @@
-/* Any bytes as a file of one format (-DFUZZ_FORMAT="npy"): opened, described and read; never a crash, never
- * out of bounds. */
-#include <glib/gstdio.h>
-#include <math.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
+/* Any bytes as a file of one format, or as the files that belong together; never a crash, never out of
+ * bounds.
+ *
+ * The last eight bytes are options; most formats take no heed of them. "%%FILE" and a digit begin another
+ * file of the format's set, and two bytes behind them say to how many KiB it is filled up with zeros. */
 #include <string.h>
-#include <unistd.h>
 
-#include "core/acquisition.h"
-#include "core/error.h"
+#include "tests/fuzz/fuzz_open.h"
 
-int LLVMFuzzerTestOneInput (const uint8_t *data, size_t size);
-const char *__lsan_default_suppressions (void);
-const char *__asan_default_options (void);
+enum { OPTION_BYTES = 8, NAMES = 4, KIB = 1024 };
+#define MARK "%%FILE"
 
-/* HDF5 1.10 itself loses a few bytes when it refuses a damaged file. */
-const char *
-__lsan_default_suppressions (void)
+/* The files of a set; the first one is what stands before any mark. */
+static const struct {
+  const char *format, *names[NAMES];
+} sets[] = {
+    {"empad", {"x.xml", "scan_x2_y3.raw", "x.raw", "series_x3.raw"}},
+    {"mib", {"x1.mib", "x.hdr", "x2.mib", "x3.mib"}},
+    {"mrc", {"1_2_3_movie.mrc", "1_2_info.txt", "1_2_4_movie.mrc", "1_info.txt"}},
+    {"tvips", {"x_000.tvips", "x_001.tvips", "x_002.tvips", "x_003.tvips"}},
+};
+
+static const char *
+name_of (const SbFormat *format, guint i)
 {
-  return "leak:libhdf5";
+  static char name[32];
+  for (guint s = 0; s < G_N_ELEMENTS (sets); s++)
+    if (strcmp (sets[s].format, format->name) == 0)
+      return sets[s].names[i];
+  g_snprintf (name, sizeof name, "x%u_master.%.*s", i, (int)strcspn (format->suffixes, " "),
+              format->suffixes);
+  return name;
 }
 
-/* HDF5 tries to have what a damaged file asks for, and takes no for an answer. */
-const char *
-__asan_default_options (void)
+static const uint8_t *
+next_mark (const uint8_t *at, size_t left)
 {
-  return "allocator_may_return_null=1";
+  const uint8_t *mark = left >= strlen (MARK) + 3 ? memmem (at, left - 3, MARK, strlen (MARK)) : NULL;
+  return mark;
 }
 
-enum { OPTION_BYTES = 8, MOST_BYTES = 1 << 24 };
-
-static const SbFormat *
-find_format (void)
-{
-  for (guint i = 0; format_registry[i] != NULL; i++)
-    if (strcmp (format_registry[i]->name, FUZZ_FORMAT) == 0)
-      return format_registry[i];
-  return NULL;
-}
-
+/* FALSE: they could not be written; *opened: the set's file that the options choose among those that are
+ * there. */
 static gboolean
-write_file (const char *path, const uint8_t *data, size_t size)
+write_files (const SbFormat *format, const uint8_t *data, size_t size, guint wanted, guint *opened)
 {
-  FILE *file = fopen (path, "wb");
-  gboolean good = file != NULL && fwrite (data, 1, size, file) == size;
-  return file != NULL && fclose (file) == 0 && good;
-}
-
-/* The first and the last frames, where they are of a sane size. */
-static void
-read_some (const SbFormat *format, SbReader *reader, const SbHeader *header)
-{
-  gint64 bytes = (gint64)dtype_size (header->dtype);
-  gint64 n = MIN (header->frames, 4);
-  if (n < 1 || header->detector_rows < 1 || header->detector_cols < 1
-      || __builtin_mul_overflow (bytes, header->detector_rows, &bytes)
-      || __builtin_mul_overflow (bytes, header->detector_cols, &bytes)
-      || __builtin_mul_overflow (bytes, n, &bytes) || bytes > MOST_BYTES)
-    return;
-  g_autofree guint8 *out = g_malloc ((gsize)bytes);
-  format->read (reader, 0, n, out, NULL);
-  format->read (reader, header->frames - n, n, out, NULL);
-}
-
-/* The reader by itself, whatever the rules of the scan would say. */
-static void
-try_reader (const SbFormat *format, const char *path, const SbAcquisitionOptions *options)
-{
-  SbHeader header = {
-    .energy = NAN, .semiangle = NAN, .step = { NAN, NAN }, .sampling = NAN, .reciprocal = NAN,
-    .saturation = NAN
-  };
-  g_autoptr (GError) error = NULL;
-  header.files = g_ptr_array_new_with_free_func (g_free);
-  header.warnings = g_ptr_array_new_with_free_func (g_free);
-  SbReader *reader = format->open (path, options, &header, &error);
-  if ((reader == NULL) != (error != NULL))
-    abort ();
-  if (reader != NULL) {
-    read_some (format, reader, &header);
-    format->close (reader);
-  }
-  g_ptr_array_unref (header.files);
-  g_ptr_array_unref (header.warnings);
-  g_free (header.mask);
-  g_free (header.missing);
+  const uint8_t *options = data + size - OPTION_BYTES, *at = data, *mark;
+  guint file = 0;
+  size_t least = 0;
+  *opened = 0;
+  if (next_mark (data, size - OPTION_BYTES) ==
+      NULL) /* without further files the options are part of the only one */
+    return fuzz_write (name_of (format, 0), data, size, 0);
+  do {
+    mark = next_mark (at, (size_t)(options - at));
+    if (!fuzz_write (name_of (format, file), at, (size_t)((mark != NULL ? mark : options) - at), least * KIB))
+      return FALSE;
+    if (file == wanted)
+      *opened = wanted;
+    if (mark == NULL)
+      return TRUE;
+    mark += strlen (MARK);
+    file = mark[0] % NAMES;
+    least = mark[1] | (size_t)(mark[2] % 4) << 8;
+    at = mark + 3;
+  } while (at <= options);
+  return TRUE;
 }
 
 int
 LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
 {
-  static const char *const dtypes[] = { "u1", ">u2", "u4", "i1", ">f4", "f8", "i2", NULL };
-  const SbFormat *format = find_format ();
-  g_auto (GStrv) suffixes = g_strsplit (format->suffixes, " ", 2);
-  g_autofree char *path =
-      g_strdup_printf ("%s/sideband-fuzz-%d_master.%s", g_get_tmp_dir (), (int)getpid (), suffixes[0]);
-  SbAcquisitionOptions options = { .partial = TRUE };
-  /* The last bytes are options; most formats take no heed of them. */
+  static const char *const dtypes[] = {"u1", ">u2", "u4", "i1", ">f4", "f8", "i2", NULL};
+  const SbFormat *format = fuzz_format ();
+  SbAcquisitionOptions options = {.partial = TRUE};
+  guint opened;
   if (size < OPTION_BYTES)
     return 0;
   const uint8_t *last = data + size - OPTION_BYTES;
@@ -109,16 +85,10 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
   options.scan_shape[1] = last[5];
   for (int i = 0; i < 2; i++)
     options.scan_region[i] = last[6 + i] % 4;
-  if (write_file (path, data, size)) {
-    g_autoptr (GError) error = NULL;
-    try_reader (format, path, &options);
-    SbAcquisition *acquisition = acquisition_open (path, &options, &error);
-    if ((acquisition == NULL) != (error != NULL))
-      abort ();
-    if (acquisition != NULL && acquisition_positions (acquisition) < 1)
-      abort ();
-    acquisition_free (acquisition);
+  if (write_files (format, data, size, last[6] / 4 % NAMES, &opened)) {
+    g_autofree char *path = g_build_filename (fuzz_folder (), name_of (format, opened), NULL);
+    fuzz_open (format, path, &options, TRUE);
   }
-  g_remove (path);
+  fuzz_clear ();
   return 0;
 }
