@@ -31,11 +31,12 @@ import json, os, sys
 files = json.load(sys.stdin)["data"][0]["files"]
 total = [0, 0]
 for f in files:
-    if f["filename"] not in sys.argv[1:]:
+    name = os.path.realpath(f["filename"])
+    if name not in sys.argv[1:]:
         continue
     lines = f["summary"]["lines"]
     total = [total[0] + lines["covered"], total[1] + lines["count"]]
     note = "  below 85 %" if lines["percent"] < 85 else ""
-    print("%5d of %5d  %5.1f %%  %s%s" % (lines["covered"], lines["count"], lines["percent"], os.path.relpath(f["filename"]), note))
+    print("%5d of %5d  %5.1f %%  %s%s" % (lines["covered"], lines["count"], lines["percent"], os.path.relpath(name), note))
 print("%5d of %5d  %5.1f %%  all" % (*total, 100 * total[0] / total[1]))
 sys.exit(total[0] < 0.85 * total[1])' $files
