@@ -18,6 +18,7 @@ typedef struct Cli {
   json_t *session, *data, *job; /* parameters, as the library takes them; data and job may stay empty */
   gboolean json, quiet, help;
   gboolean log_json;
+  gboolean met;           /* a session was made: the library sees who ends first */
   char **files;           /* arguments that are not options */
   GStringChunk *strings;  /* texts that GOption borrows */
 } Cli;
@@ -83,6 +84,9 @@ char *number_with_uncertainty (double value, double uncertainty);
 /* ---- voice.c ---- */
 /* Of processes that were started together one speaks: the others' words go nowhere, and come back where they are left. */
 void voice_follow (int rank);
+/* Before a process ends that failed while it knew of no other: launchers end all as soon as one has failed, so that a silent one
+ * waits for that, or a few seconds, and the one that speaks has spoken. */
+void voice_wait (void);
 
 /* ---- show.c ---- */
 int show_result (Cli *cli);

@@ -148,6 +148,7 @@ job_run (Cli *cli)
   int code;
   catch_signals ();
   int status = open_all (cli, &session, &data, &job);
+  cli->met = session != NULL;
   if (status != SB_OK) {
     code = report_failure (cli, status, sb_error_message ());
   } else if ((status = wait_for (cli, session, job, &told)) == SB_OK) {

@@ -150,6 +150,7 @@ main (int argc, char **argv)
   cli.catalog = catalog_load (&error);
   if (cli.catalog == NULL) {
     fprintf (stderr, "sideband: %s\n", error->message);
+    voice_wait ();
     return EXIT_FAILED;
   }
   cli.session = json_object ();
@@ -157,6 +158,8 @@ main (int argc, char **argv)
   cli.job = json_object ();
   cli.strings = g_string_chunk_new (4096);
   int code = dispatch (&cli, argc, argv);
+  if (code != EXIT_DONE && !cli.met)
+    voice_wait ();
   if (fflush (stdout) != 0 || ferror (stdout)) {
     fprintf (stderr, "sideband: The output could not be written: is the disk full?\n");
     code = code == EXIT_DONE ? EXIT_FAILED : code;

@@ -1,6 +1,7 @@
 #include "host-adapters/cli/cli.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <unistd.h>
 
 /* stdout and stderr as they were; -1: not turned away. */
@@ -39,4 +40,15 @@ voice_follow (int rank)
     turn_away ();
   else if (rank == 0)
     bring_back ();
+}
+
+void
+voice_wait (void)
+{
+  enum { SECONDS = 10 };
+  if (kept[0] < 0)
+    return;
+  signal (SIGINT, SIG_DFL);
+  signal (SIGTERM, SIG_DFL);
+  sleep (SECONDS);
 }
