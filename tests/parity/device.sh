@@ -6,20 +6,9 @@ root=$(cd "$(dirname "$0")/../.." && pwd)
 out=${1:-/tmp/sideband-device}
 what=${2:-all}
 . "$root/tests/parity/module.sh"
-cc_flags="-std=gnu11 -O3 -ffp-contract=fast -fno-math-errno -fno-trapping-math -D_GNU_SOURCE -I$root -Wno-psabi"
+start_reference "$root/tests/parity/in_aliases.c" "$root/tests/parity/in_parts.c" "$root/tests/parity/test_parity.c"
 # shellcheck disable=SC2086
-{
-  start gcc $cc_flags -DSBK_ISA=plain -c "$root/kernels/cpu/pairs.c" -o pairs_plain.o
-  start gcc $cc_flags -mavx2 -mfma -DSBK_ISA=avx2 -c "$root/kernels/cpu/pairs.c" -o pairs_avx2.o
-  start gcc $cc_flags -mavx512f -mavx512dq -mavx512bw -mavx512vl -mfma -DSBK_ISA=avx512 -c "$root/kernels/cpu/pairs.c" -o pairs_avx512.o
-  for f in "$root"/kernels/cpu/*.c "$root/tests/parity/dft.c" "$root/tests/parity/in_aliases.c" "$root/tests/parity/in_parts.c" "$root/tests/parity/module.c" "$root/tests/parity/scene.c" "$root/tests/parity/test_parity.c"; do
-    case $f in
-    */pairs.c | */fft.c) ;; # built above; FFTW is not there
-    *) start gcc $cc_flags -c "$f" -o "cc_$(basename "$f" .c).o" ;;
-    esac
-  done
-  start nvcc -O2 -std=c++17 -I"$root" -gencode=arch=compute_$arch,code=sm_$arch -c "$root/tests/bench/bench_cuda.cu" -o bench_cuda.o
-}
+start nvcc -O2 -std=c++17 -I"$root" -gencode=arch=compute_$arch,code=sm_$arch -c "$root/tests/bench/bench_cuda.cu" -o bench_cuda.o
 started
 link_module
 gcc -o test_parity cc_*.o pairs_*.o -lm -ldl
