@@ -11,17 +11,17 @@ enum { MIN_SIDE = 400, MAX_SIDE = 4096 };
 void
 picture_range (const float *image, gsize n, double *low, double *high)
 {
-  g_autofree double *x = g_try_new (double, n);
+  g_autofree float *x = g_try_new (float, n);
   gsize m = 0;
   *low = 0;
   *high = 1;
   for (gsize i = 0; x != NULL && i < n; i++)
     if (isfinite (image[i]))
-      x[m++] = (double)image[i];
+      x[m++] = image[i];
   if (m == 0)
     return;
-  *low = order_select (x, m, (gsize)rint (0.001 * (double)(m - 1)));
-  *high = order_select (x, m, (gsize)rint (0.999 * (double)(m - 1)));
+  *low = (double)order_float (x, m, (gsize)rint (0.001 * (double)(m - 1)));
+  *high = (double)order_float (x, m, (gsize)rint (0.999 * (double)(m - 1)));
 }
 
 static guint8

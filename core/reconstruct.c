@@ -75,17 +75,16 @@ spectrum_noise (const SbSpectrum *spectrum)
   return counts > 0 ? spectrum->mean_a2 * spectrum->mean_a2 / counts : 0;
 }
 
-/* 0 where it has no meaning: a constant image, no memory for the median. */
+/* 0 where it has no meaning: a constant image. */
 double
 image_skewness (const float *x, gsize n)
 {
-  g_autofree double *values = n > 0 ? g_try_malloc_n (n, sizeof (double)) : NULL;
   double second = 0, third = 0;
-  if (values == NULL)
+  if (n == 0)
     return 0;
-  for (gsize i = 0; i < n; i++)
-    values[i] = (double)x[i];
-  double median = order_median (values, n);
+  double median = (double)order_float (x, n, n / 2);
+  if (n % 2 == 0)
+    median = 0.5 * ((double)order_float (x, n, n / 2 - 1) + median);
   for (gsize i = 0; i < n; i++) {
     double d = (double)x[i] - median;
     second += d * d;

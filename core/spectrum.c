@@ -1,18 +1,17 @@
 #include "core/spectrum.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/bright_field.h"
 #include "core/error.h"
+#include "core/frequencies.h"
 #include "core/parts.h"
 #include "core/passes.h"
 #include "core/share.h"
 #include "core/reconstruct.h"
 
-#define MIN_BAND 16        /* frequencies */
-#define SMALLEST_PREFIX 32 /* frequencies that the coarsest search sees, a full disk of |q| */
+#define MIN_BAND 16 /* frequencies */
 
 static const SbParam rows[] = {
   { "band", "Band limits", "k_max", "Frequencies that the fit uses: low,high in units of k_max (semi-angle / wavelength).",
@@ -34,105 +33,6 @@ spectrum_fail (SbkStatus status, const SbkError *kernel, GError **error)
     return sb_fail (error, SB_ERROR_MEMORY, "%s", kernel->message);
   default:
     return sb_fail (error, SB_ERROR_BACKEND, "%s", kernel->message);
-  }
-}
-
-/* ---- band ---- */
-
-typedef struct {
-  gint64 index;
-  gboolean in_band;
-  double row, col, r, angle;
-  int shell;
-} Frequency;
-
-static const double shells[] = { 0.08, 0.16, 0.25, 0.325, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1,
-                                 1.2,  1.3,  1.4,  1.5,   1.6, 1.7, 1.8, 1.9, 2.0 };
-
-static int
-by_radius (const void *a, const void *b)
-{
-  const Frequency *x = a, *y = b;
-  if (x->in_band != y->in_band)
-    return x->in_band ? -1 : 1;
-  if (x->r != y->r)
-    return x->r < y->r ? -1 : 1;
-  return (x->index > y->index) - (x->index < y->index);
-}
-
-/* Band first, shell by shell; within a shell by angle, so that neighbours in memory overlap alike. */
-static int
-by_shell (const void *a, const void *b)
-{
-  const Frequency *x = a, *y = b;
-  if (x->in_band != y->in_band)
-    return x->in_band ? -1 : 1;
-  if (x->shell != y->shell)
-    return x->shell < y->shell ? -1 : 1;
-  if (x->angle != y->angle)
-    return x->angle < y->angle ? -1 : 1;
-  return (x->index > y->index) - (x->index < y->index);
-}
-
-static gint64
-signed_frequency (gint64 i, gint64 n)
-{
-  return i < (n + 1) / 2 ? i : i - n;
-}
-
-/* One of each +-q pair with 0 < |q| < 2 k_max. Nyquist rows and columns, and what the user's limits leave out, are kept
- * outside the band for upsampled reconstructions. */
-static GArray *
-frequencies_list (gint64 n_rows, gint64 n_cols, const double step[2], double k_max, const double band[2])
-{
-  GArray *list = g_array_new (FALSE, FALSE, sizeof (Frequency));
-  double low = isnan (band[0]) ? 0 : band[0], high = isnan (band[1]) ? 2 : band[1];
-  for (gint64 i = 0; i < n_rows; i++)
-    for (gint64 j = 0; j < n_cols; j++) {
-      gint64 si = signed_frequency (i, n_rows), sj = signed_frequency (j, n_cols);
-      gint64 ni = signed_frequency ((n_rows - i) % n_rows, n_rows), nj = signed_frequency ((n_cols - j) % n_cols, n_cols);
-      if ((si == 0 && sj == 0) || si < ni || (si == ni && sj < nj))
-        continue;
-      Frequency f = { .index = i * n_cols + j };
-      f.row = (double)si / ((double)n_rows * step[0] * k_max);
-      f.col = (double)sj / ((double)n_cols * step[1] * k_max);
-      f.r = hypot (f.row, f.col);
-      if (!(f.r < 2))
-        continue;
-      f.angle = atan2 (f.col, f.row);
-      gboolean nyquist = (n_rows % 2 == 0 && si == -n_rows / 2) || (n_cols % 2 == 0 && sj == -n_cols / 2);
-      f.in_band = !nyquist && f.r >= low && f.r < high;
-      g_array_append_val (list, f);
-    }
-  if (list->len == 0) /* no array to sort */
-    return list;
-  qsort (list->data, list->len, sizeof (Frequency), by_radius);
-  for (guint i = 0; i < list->len; i++) {
-    Frequency *f = &g_array_index (list, Frequency, i);
-    while (f->shell < (int)G_N_ELEMENTS (shells) - 1 && f->r >= shells[f->shell])
-      f->shell++;
-    f->shell = i < SMALLEST_PREFIX ? 0 : f->shell + 1;
-  }
-  qsort (list->data, list->len, sizeof (Frequency), by_shell);
-  return list;
-}
-
-static void
-take_frequencies (SbSpectrum *s, const GArray *list)
-{
-  s->n_q = list->len;
-  s->index = g_new (gint64, s->n_q);
-  s->q = g_new (double, 2 * s->n_q);
-  s->slot = g_new (gint64, s->scan_rows * s->scan_cols);
-  for (gint64 i = 0; i < s->scan_rows * s->scan_cols; i++)
-    s->slot[i] = -1;
-  for (gint64 i = 0; i < s->n_q; i++) {
-    const Frequency *f = &g_array_index (list, Frequency, i);
-    s->index[i] = f->index;
-    s->q[2 * i] = f->row;
-    s->q[2 * i + 1] = f->col;
-    s->slot[f->index] = i;
-    s->n_band += f->in_band;
   }
 }
 
@@ -228,10 +128,8 @@ spectrum_new (SbEngine *engine, const SbColumns *columns, const SbOptics *optics
   s->scan_cols = columns->acquisition->used_cols;
   s->edge_width = calibration->sampling / optics->semiangle;
   s->saturated = columns->pattern.saturated;
-  GArray *list = frequencies_list (s->scan_rows, s->scan_cols, optics->step, s->k_max, options->band);
-  take_frequencies (s, list);
-  g_array_unref (list);
-  gboolean ok = check_band (s, error) && bright_field_find (&bright, columns, optics->semiangle, calibration, error);
+  gboolean ok = frequencies_find (s, options->band, error) && check_band (s, error)
+                && bright_field_find (&bright, columns, optics->semiangle, calibration, error);
   s->n_pixels = s->own_pixels = bright.n;
   ok = ok && transform (s, columns, &bright, options, progress, error) && spectrum_set_frame (s, &calibration->frame, error);
   bright_field_clear (&bright);
@@ -258,6 +156,7 @@ spectrum_free (SbSpectrum *spectrum)
   fine_grid_free (spectrum->fine);
   g_free (spectrum->index);
   g_free (spectrum->q);
+  g_free (spectrum->radius);
   g_free (spectrum->slot);
   g_free (spectrum);
 }
@@ -288,9 +187,14 @@ spectrum_set_scale (SbSpectrum *s, double scale, GError **error)
 gint64
 spectrum_band_count (const SbSpectrum *s, double limit, gint64 at_least)
 {
-  gint64 count = 0;
-  for (gint64 i = 0; i < s->n_band; i++)
-    count += hypot (s->q[2 * i], s->q[2 * i + 1]) < limit;
+  gint64 count = 0, most = s->n_band; /* radius[count - 1] < limit <= radius[most] */
+  while (count < most) {
+    gint64 middle = (count + most) / 2;
+    if (s->radius[middle] < limit)
+      count = middle + 1;
+    else
+      most = middle;
+  }
   count = (MAX (count, at_least) + SBK_LANES - 1) / SBK_LANES * SBK_LANES;
   return MIN (count, s->n_band);
 }

@@ -32,6 +32,7 @@ typedef struct SbSpectrum {
   gint64 own_first, own_row, own_pixels; /* of them (own_row: of their detector rows), that are held here; the others by other ranks */
   gint64 *index;         /* [n_q] row * scan_cols + col */
   double *q;             /* [n_q][2] scan frame, units of k_max */
+  double *radius;        /* [n_band] |q| in ascending order, whatever the order they are held in */
   gint64 *slot;          /* [scan_rows * scan_cols] place in index, -1: not stored (ask spectrum_find) */
   double power;          /* sum |G|^2 over the band, all pixels */
   double mean_counts;    /* a bright-field pixel and frame */
