@@ -177,7 +177,7 @@ check_end (const Cursor *cursor, GError **error)
 static gboolean
 decode_lz4 (Cursor *cursor, guint8 *out, gsize out_size, GError **error)
 {
-  gsize block;
+  gsize block = 0;
   if (!read_header (cursor, out_size, &block, error))
     return FALSE;
   for (gsize at = 0, i = 0; at < out_size; at += block, i++) {
@@ -227,7 +227,7 @@ static gboolean
 decode_compressed (Cursor *cursor, gsize element, ZSTD_DCtx *zstd, guint8 *out, gsize out_size, GError **error)
 {
   guint8 stack[STACK_BLOCK] __attribute__ ((aligned (32)));
-  gsize block;
+  gsize block = 0;
   if (!read_header (cursor, out_size, &block, error))
     return FALSE;
   if (block % (8 * element) != 0)
