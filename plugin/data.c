@@ -9,10 +9,20 @@
 #include "plugin/view.h"
 
 sb_data *
-data_ref (sb_data *data)
+data_use (sb_data *data)
 {
+  g_atomic_int_inc (&data->users);
   g_atomic_int_inc (&data->refs);
   return data;
+}
+
+void
+data_rest (sb_data *data)
+{
+  if (!g_atomic_int_dec_and_test (&data->users))
+    return;
+  g_clear_pointer (&data->work, work_free);
+  g_clear_pointer (&data->live, live_free);
 }
 
 void
@@ -37,8 +47,10 @@ data_unref (sb_data *data)
 void
 sb_data_free (sb_data *data)
 {
-  if (data != NULL && !session_forked (data->session, NULL))
-    data_unref (data);
+  if (data == NULL || session_forked (data->session, NULL))
+    return;
+  data_rest (data);
+  data_unref (data);
 }
 
 gboolean
@@ -55,7 +67,7 @@ static sb_data *
 data_new (sb_session *session, SbAcquisition *acquisition, SbOptions *options)
 {
   sb_data *data = g_new0 (sb_data, 1);
-  data->refs = 1;
+  data->refs = data->users = 1;
   data->session = session_ref (session);
   data->options = options;
   data->acquisition = acquisition;

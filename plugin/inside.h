@@ -33,6 +33,7 @@ void session_leave (sb_session *session, sb_job *job);
 
 struct sb_data {
   gint refs;
+  gint users; /* the host and the jobs that have not ended: without any nothing computes on it again */
   sb_session *session;
   SbOptions *options;
   SbAcquisition *acquisition;
@@ -47,7 +48,11 @@ struct sb_data {
   char *info;
 };
 
-sb_data *data_ref (sb_data *data);
+/* A reference, and a user of what is computed from the data. */
+sb_data *data_use (sb_data *data);
+/* A user less; the last one takes the columns and all that was made of them along. The reference stays: a look at a file
+ * needs no more. */
+void data_rest (sb_data *data);
 void data_unref (sb_data *data);
 gboolean data_check (sb_data *data, GError **error);
 gboolean data_ready (sb_data *data, GError **error); /* a job may start */

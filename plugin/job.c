@@ -86,6 +86,8 @@ job_thread (gpointer pointer)
     if ((ranks == NULL || ranks->rank == 0) && !write_files (job, result, &error))
       g_clear_pointer (&result, result_free);
   }
+  if (job->data != NULL)
+    data_rest (job->data); /* a host may keep the job for its result: what it computed on need not stay with it */
   job_end (job, result, error);
   session_leave (job->session, job);
   return NULL;
@@ -115,7 +117,7 @@ job_new (sb_job **out, sb_session *session, const char *name, sb_data *data, con
     return FALSE;
   sb_job *job = g_new0 (sb_job, 1);
   job->session = session_ref (session);
-  job->data = data != NULL ? data_ref (data) : NULL;
+  job->data = data != NULL ? data_use (data) : NULL;
   job->command = command;
   job->options = options;
   g_mutex_init (&job->lock);
@@ -272,6 +274,8 @@ sb_job_free (sb_job *job)
   sb_job_cancel (job);
   if (job->thread != NULL)
     g_thread_join (job->thread);
+  else if (job->data != NULL)
+    data_rest (job->data);
   result_unwrap (job->result);
   options_free (job->options);
   g_free (job->message);

@@ -10,7 +10,6 @@
 #include "tests/abi/abi.h"
 
 static const char *acquisition, *localedef;
-static double slowness = 1; /* of valgrind and sanitizers */
 static const char given[] = "{\"energy\": 300, \"semiangle\": 30, \"step\": 0.4}";
 static const char known[] =
     "{\"energy\": 300, \"semiangle\": 30, \"step\": 0.4, \"rotation\": 0, \"orientation\": \"identity\"}";
@@ -110,26 +109,28 @@ wait_for_stage (sb_job *job, const char *wanted)
     sb_job_progress (job, &stage);
 }
 
-/* stage: where the time starts; NULL: at once. */
+/* stage: where the time starts; NULL: at once. No clock says whether a cancel is answered soon: what the job still does
+ * afterwards, by its own count, is at most the step that it is in, a small share of the whole. */
 static void
 cancel_after (const char *stage, guint microseconds)
 {
   sb_session *session = NULL;
   sb_data *data = NULL;
   sb_job *job = NULL;
+  const char *at = "";
   setup (&session, &data);
   ABI_STATUS (sb_job_new (&job, session, "run", data, stage != NULL ? known : given), SB_OK);
   ABI_STATUS (sb_job_start (job), SB_OK);
   wait_for_stage (job, stage);
   g_usleep (microseconds);
-  gint64 before = g_get_monotonic_time ();
   sb_job_cancel (job);
+  double before = sb_job_progress (job, &at);
   int status = sb_job_wait (job, -1);
-  double seconds = (double)(g_get_monotonic_time () - before) / 1e6;
-  g_test_message ("%s + %.2f s: cancelled with status %d in %.3f s", stage != NULL ? stage : "start",
-                  microseconds / 1e6, status, seconds);
+  double after = sb_job_progress (job, NULL);
+  g_test_message ("%s + %.2f s: cancelled with status %d in \"%s\" from %.4f to %.4f", stage != NULL ? stage : "start",
+                  microseconds / 1e6, status, at, before, after);
   g_assert_cmpint (status, ==, SB_CANCELLED);
-  g_assert_cmpfloat (seconds, <, 0.5 * slowness);
+  g_assert_cmpfloat (after - before, <, 0.05);
   g_assert_null (sb_job_result (job));
   sb_job_free (job);
   sb_data_free (data);
@@ -335,8 +336,6 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   acquisition = argc > 1 ? argv[1] : "";
   localedef = argc > 2 ? argv[2] : "";
-  if (g_getenv ("SB_TEST_SLOWNESS") != NULL)
-    slowness = g_ascii_strtod (g_getenv ("SB_TEST_SLOWNESS"), NULL);
   g_test_add_func ("/abi/order", test_order);
   g_test_add_func ("/abi/free_order", test_free_order);
   g_test_add_func ("/abi/cancel", test_cancel);
