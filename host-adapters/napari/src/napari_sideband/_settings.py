@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import sideband
 
 from ._catalog import session_groups
+from ._task import step_back
 
 PLUGIN = "napari-sideband"
 _lock = threading.Lock()
@@ -40,5 +42,6 @@ def session() -> sideband.Session:
     key = json.dumps(given, sort_keys=True)
     with _lock:
         if _kept is None or _kept[0] != key:
-            _kept = (key, sideband.Session(**given))
+            with ThreadPoolExecutor(1, initializer=step_back) as behind:  # its threads inherit the priority
+                _kept = (key, behind.submit(sideband.Session, **given).result())
         return _kept[1]

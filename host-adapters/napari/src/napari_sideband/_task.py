@@ -8,14 +8,26 @@ before `done` turns true, and at the end of the interpreter each task is cancell
 from __future__ import annotations
 
 import atexit
+import os
+import sys
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 from weakref import WeakSet
 
 import sideband
 
 _tasks: WeakSet[Task] = WeakSet()
+_NICE = 10  # of work behind a window; only what else wants the processors goes first, an idle one is used whole
+
+
+def step_back() -> None:
+    """Lets the window go first: lowers the priority of the calling thread and of the threads it will start, among them
+    the library's. Where there is no graphics card the window is drawn by these same processors."""
+    if sys.platform == "linux":  # elsewhere a priority belongs to the whole process
+        with suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), max(_NICE, os.getpriority(os.PRIO_PROCESS, 0)))
 
 
 class Task:
@@ -42,6 +54,7 @@ class Task:
 
     def _run(self) -> None:
         work, self._work = self._work, None
+        step_back()
         try:
             value = work(self)
             if self.cancelled:
