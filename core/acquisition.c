@@ -154,14 +154,11 @@ check_header (const SbHeader *header, const char *name, GError **error)
   if (header->frames < 1)
     return sb_fail (error, SB_ERROR_DATA, "%s holds no frames.", name);
   if (header->detector_rows < 1 || header->detector_cols < 1 || header->detector_rows > MOST_PIXELS_A_SIDE
-      || header->detector_cols > MOST_PIXELS_A_SIDE
-      || header->detector_rows * header->detector_cols > G_MAXINT32)
+      || header->detector_cols > MOST_PIXELS_A_SIDE || header->detector_rows * header->detector_cols > G_MAXINT32)
     return sb_fail (error, SB_ERROR_DATA,
-                    "%s claims a detector of %" G_GINT64_FORMAT " x %" G_GINT64_FORMAT
-                    " pixels, which cannot be.",
-                    name, header->detector_rows, header->detector_cols);
-  if (header->expected_frames < 0
-      || __builtin_mul_overflow (bytes, header->detector_rows * header->detector_cols, &bytes)
+                    "%s claims a detector of %" G_GINT64_FORMAT " x %" G_GINT64_FORMAT " pixels, which cannot be.", name,
+                    header->detector_rows, header->detector_cols);
+  if (header->expected_frames < 0 || __builtin_mul_overflow (bytes, header->detector_rows * header->detector_cols, &bytes)
       || __builtin_mul_overflow (bytes, MAX (header->frames, header->expected_frames), &bytes))
     return sb_fail (error, SB_ERROR_DATA, "%s claims %" G_GINT64_FORMAT " frames, which cannot be.", name,
                     MAX (header->frames, header->expected_frames));
@@ -216,8 +213,7 @@ acquisition_open (const char *path, const SbAcquisitionOptions *options, GError 
     return NULL;
   /* Absolute, because the host may change its folder before the frames are read. */
   g_autofree char *folder = g_get_current_dir ();
-  g_autofree char *absolute =
-      g_path_is_absolute (path) ? g_strdup (path) : g_build_filename (folder, path, NULL);
+  g_autofree char *absolute = g_path_is_absolute (path) ? g_strdup (path) : g_build_filename (folder, path, NULL);
   SbAcquisition *a = new_empty (absolute, options);
   a->format = format;
   a->reader = format->open (absolute, &a->options, &a->header, error);
@@ -235,18 +231,16 @@ acquisition_new (const SbAcquisitionOptions *options, GError **error)
   const gint64 *scan = a->options.scan_shape, *detector = a->options.detector_shape;
   gboolean good = FALSE;
   if (scan[0] <= 0 || scan[1] <= 0 || detector[0] <= 0 || detector[1] <= 0 || a->options.dtype == NULL)
-    sb_fail (error, SB_ERROR_ARGUMENT,
-             "Frames that are handed over need scan_shape, detector_shape and dtype.");
+    sb_fail (error, SB_ERROR_ARGUMENT, "Frames that are handed over need scan_shape, detector_shape and dtype.");
   else if (mend_removes_descan (a))
     sb_fail (error, SB_ERROR_ARGUMENT,
              "descan remove needs a file that can be read again; move the frames back before they are handed over.");
   else if (!dtype_from_name (a->options.dtype, &a->header.dtype))
-    sb_fail (error, SB_ERROR_ARGUMENT,
-             "dtype %s is unknown: give uint8, uint16, uint32, int16, int32, float32 or float64.",
+    sb_fail (error, SB_ERROR_ARGUMENT, "dtype %s is unknown: give uint8, uint16, uint32, int16, int32, float32 or float64.",
              a->options.dtype);
   else if (__builtin_mul_overflow (scan[0], scan[1], &a->header.frames))
-    sb_fail (error, SB_ERROR_ARGUMENT,
-             "scan_shape %" G_GINT64_FORMAT ",%" G_GINT64_FORMAT " is not possible.", scan[0], scan[1]);
+    sb_fail (error, SB_ERROR_ARGUMENT, "scan_shape %" G_GINT64_FORMAT ",%" G_GINT64_FORMAT " is not possible.", scan[0],
+             scan[1]);
   else {
     a->header.detector_rows = detector[0];
     a->header.detector_cols = detector[1];

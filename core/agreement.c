@@ -30,8 +30,8 @@ agreement_init_view (SbAgreement *a, SbSpectrum *spectrum, const SbkView *view, 
 }
 
 gboolean
-agreement_init (SbAgreement *a, SbSpectrum *spectrum, gint64 q_count, gint64 k_stride, SbPasses *passes,
-                SbProgress *progress, GError **error)
+agreement_init (SbAgreement *a, SbSpectrum *spectrum, gint64 q_count, gint64 k_stride, SbPasses *passes, SbProgress *progress,
+                GError **error)
 {
   /* A thin subset leaves out rows as well as pixels of a row, as long as LEAST_ROWS remain. Half a stride in, so that its
    * centre of mass is the disk's. */
@@ -61,8 +61,7 @@ agreement_value (const SbAgreement *a, gsize n, const SbCoordinates *candidates,
 }
 
 gboolean
-agreement_gradient (const SbAgreement *a, const SbCoordinates *at, double *s, double gradient[SB_N_COORDINATES],
-                    GError **error)
+agreement_gradient (const SbAgreement *a, const SbCoordinates *at, double *s, double gradient[SB_N_COORDINATES], GError **error)
 {
   if (a->dealiased)
     return alias_agreement_gradient (a, at, s, gradient, error);

@@ -10,14 +10,14 @@ typedef struct SbPasses {
 } SbPasses;
 
 typedef struct SbAgreement {
-  SbSpectrum *spectrum;  /* borrowed */
+  SbSpectrum *spectrum; /* borrowed */
   SbkView view;
-  double power;          /* of the view */
-  double share;          /* of the (q,k) pairs that the view holds */
-  gboolean precise;      /* float64 */
-  gboolean dealiased;    /* over the span of all aliases; the spectrum's, where the view holds the whole band */
-  SbPasses *passes;      /* counted here; NULL: not counted */
-  SbProgress *progress;  /* for cancel; NULL */
+  double power;         /* of the view */
+  double share;         /* of the (q,k) pairs that the view holds */
+  gboolean precise;     /* float64 */
+  gboolean dealiased;   /* over the span of all aliases; the spectrum's, where the view holds the whole band */
+  SbPasses *passes;     /* counted here; NULL: not counted */
+  SbProgress *progress; /* for cancel; NULL */
 } SbAgreement;
 
 /* The first q_count frequencies of the band, one pixel in k_stride. q_count 0: the whole band. */

@@ -6,7 +6,7 @@
 #include "core/error.h"
 
 #define SLAB_BYTES (256e6) /* sums held at once */
-#ifndef CMPLX /* glibc offers it to GCC alone; a sum with I would lose the sign of zeros and infinities */
+#ifndef CMPLX              /* glibc offers it to GCC alone; a sum with I would lose the sign of zeros and infinities */
 #define CMPLX(re, im) __builtin_complex ((double)(re), (double)(im))
 #endif
 
@@ -143,8 +143,13 @@ alias_slab (SbAliasGroups *g, gint64 first)
     if (i < end)
       g->slab_place[i - first + 1] = g->slab_place[i - first] + sbk_alias_width (g->start[i + 1] - g->start[i]);
   }
-  return (SbkAliases){ .n_groups = end - first, .most = g->most, .start = g->slab_start, .source = g->source + first,
-                       .vx = g->vx + g->start[first], .vy = g->vy + g->start[first], .place = g->slab_place };
+  return (SbkAliases){ .n_groups = end - first,
+                       .most = g->most,
+                       .start = g->slab_start,
+                       .source = g->source + first,
+                       .vx = g->vx + g->start[first],
+                       .vy = g->vy + g->start[first],
+                       .place = g->slab_place };
 }
 
 gsize
@@ -279,8 +284,8 @@ solve_task (gint64 i, guint worker, gpointer data)
 }
 
 gboolean
-alias_solve (SbEngine *engine, const SbkAliases *slab, const double *sums, const double *ridge, double eps,
-             double complex *x, double *explained, GError **error)
+alias_solve (SbEngine *engine, const SbkAliases *slab, const double *sums, const double *ridge, double eps, double complex *x,
+             double *explained, GError **error)
 {
   gsize room = (gsize)slab->most * (gsize)(slab->most + 1) * engine->threads;
   g_autofree double complex *scratch = sb_alloc (room, sizeof *scratch, what, error);

@@ -80,8 +80,7 @@ evaluate (Evaluation *e, const SbCoordinates *at, double *value, double raw[SBK_
       *value += e->explained[g];
     if (raw == NULL)
       continue;
-    if (!passes_alias_gradient (spectrum, &e->view, a->precise, &model, &slab, (const double *)e->x, part, a->progress,
-                                error))
+    if (!passes_alias_gradient (spectrum, &e->view, a->precise, &model, &slab, (const double *)e->x, part, a->progress, error))
       return FALSE;
     for (int i = 0; i < SBK_N; i++)
       raw[i] += part[i];
@@ -172,16 +171,15 @@ differences (Evaluation *e, const SbCoordinates *at, int n, const int *chosen, d
 }
 
 gboolean
-alias_agreement_hessian (const SbAgreement *a, const SbCoordinates *at, int n, const int *chosen, double *s,
-                         double *gradient, double *hessian, GError **error)
+alias_agreement_hessian (const SbAgreement *a, const SbCoordinates *at, int n, const int *chosen, double *s, double *gradient,
+                         double *hessian, GError **error)
 {
   Evaluation e, part;
   SbAgreement thin;
   double all[SB_N_COORDINATES];
   memset (&part, 0, sizeof part);
-  gboolean ok = evaluation_init (&e, a, error) && evaluate_gradient (&e, at, s, all, error)
-                && thinned (a, &e, &thin, error) && evaluation_init (&part, &thin, error)
-                && differences (&part, at, n, chosen, hessian, error);
+  gboolean ok = evaluation_init (&e, a, error) && evaluate_gradient (&e, at, s, all, error) && thinned (a, &e, &thin, error)
+                && evaluation_init (&part, &thin, error) && differences (&part, at, n, chosen, hessian, error);
   for (int i = 0; ok && i < n; i++) {
     gradient[i] = all[chosen[i]];
     for (int j = 0; j < i; j++)

@@ -20,8 +20,8 @@ axes_clear (SbAxis axes[4])
 static gboolean
 is_plain (const SbAxis *axis)
 {
-  static const char *const words[] = { "", "pixel", "pixels", "px", "pix", "[]", "unknown", "<undefined>", "None", "a.u.",
-                                       "[pix]" };
+  static const char *const words[] = { "",        "pixel",       "pixels", "px",   "pix",  "[]",
+                                       "unknown", "<undefined>", "None",   "a.u.", "[pix]" };
   for (guint i = 0; axis->units != NULL && i < G_N_ELEMENTS (words); i++)
     if (strcmp (axis->units, words[i]) == 0)
       return TRUE;

@@ -17,14 +17,17 @@ open_module (const char *given, GError **error)
   const char *path = given != NULL ? given : beside != NULL ? beside : file;
   void *module = dlopen (path, RTLD_NOW | RTLD_LOCAL);
   if (module == NULL) {
-    sb_fail (error, SB_ERROR_BACKEND, "The CUDA module could not be opened (%s); give cuda_module or backend = cpu.", dlerror ());
+    sb_fail (error, SB_ERROR_BACKEND, "The CUDA module could not be opened (%s); give cuda_module or backend = cpu.",
+             dlerror ());
     return NULL;
   }
   ModuleBackend get = (ModuleBackend)dlsym (module, "sbk_module_backend");
   const SbkBackend *backend = get != NULL ? get () : NULL;
   if (backend == NULL || backend->abi != SBK_ABI) {
-    sb_fail (error, SB_ERROR_BACKEND, "The CUDA module %s belongs to another version of the library; install both from one "
-             "release or give backend = cpu.", path);
+    sb_fail (error, SB_ERROR_BACKEND,
+             "The CUDA module %s belongs to another version of the library; install both from one "
+             "release or give backend = cpu.",
+             path);
     return NULL;
   }
   if (backend->score () <= 0) {

@@ -1,10 +1,10 @@
 /* Included once per vector width, with LANES (1: SSE2 or NEON, 2: AVX2) and NAME(x): eight bit planes at a time.
  * A vector holds LANES lanes of 16 bytes of one bit plane that never mix, as AVX2's shuffles want it. */
 #if LANES == 2
-#define LOW_BYTES 0, 32, 1, 33, 2, 34, 3, 35, 4, 36, 5, 37, 6, 38, 7, 39, \
-                  16, 48, 17, 49, 18, 50, 19, 51, 20, 52, 21, 53, 22, 54, 23, 55
-#define HIGH_BYTES 8, 40, 9, 41, 10, 42, 11, 43, 12, 44, 13, 45, 14, 46, 15, 47, \
-                   24, 56, 25, 57, 26, 58, 27, 59, 28, 60, 29, 61, 30, 62, 31, 63
+#define LOW_BYTES                                                                                                              \
+  0, 32, 1, 33, 2, 34, 3, 35, 4, 36, 5, 37, 6, 38, 7, 39, 16, 48, 17, 49, 18, 50, 19, 51, 20, 52, 21, 53, 22, 54, 23, 55
+#define HIGH_BYTES                                                                                                             \
+  8, 40, 9, 41, 10, 42, 11, 43, 12, 44, 13, 45, 14, 46, 15, 47, 24, 56, 25, 57, 26, 58, 27, 59, 28, 60, 29, 61, 30, 62, 31, 63
 #define LOW_PAIRS 0, 16, 1, 17, 2, 18, 3, 19, 8, 24, 9, 25, 10, 26, 11, 27
 #define HIGH_PAIRS 4, 20, 5, 21, 6, 22, 7, 23, 12, 28, 13, 29, 14, 30, 15, 31
 #define LOW_QUADS 0, 8, 1, 9, 4, 12, 5, 13
@@ -64,10 +64,10 @@ NAME (eight_planes) (const guint8 *in, gsize stride, Words x[8])
   UNROLL
   for (int h = 0; h < 2; h++)
     UNROLL
-    for (int i = 0; i < 2; i++) {
-      four[4 * h + i] = JOIN (Pairs, two[4 * h + 2 * i], two[4 * h + 2 * i + 1], LOW_PAIRS);
-      four[4 * h + 2 + i] = JOIN (Pairs, two[4 * h + 2 * i], two[4 * h + 2 * i + 1], HIGH_PAIRS);
-    }
+  for (int i = 0; i < 2; i++) {
+    four[4 * h + i] = JOIN (Pairs, two[4 * h + 2 * i], two[4 * h + 2 * i + 1], LOW_PAIRS);
+    four[4 * h + 2 + i] = JOIN (Pairs, two[4 * h + 2 * i], two[4 * h + 2 * i + 1], HIGH_PAIRS);
+  }
   UNROLL
   for (int i = 0; i < 4; i++) {
     x[2 * i] = JOIN (Quads, four[2 * i], four[2 * i + 1], LOW_QUADS);

@@ -57,9 +57,10 @@ bright_field_find (SbBrightField *b, const SbColumns *columns, double semiangle,
     b->row_start[++b->n_rows] = b->n;
   }
   if (b->n == 0)
-    return sb_fail (error, SB_ERROR_DATA, "No detector pixel lies in the bright field (centre %.1f,%.1f, sampling %.4g "
-                    "mrad/pixel, semi-angle %.4g mrad); check centre and sampling.", calibration->centre[0],
-                    calibration->centre[1], calibration->sampling, semiangle);
+    return sb_fail (error, SB_ERROR_DATA,
+                    "No detector pixel lies in the bright field (centre %.1f,%.1f, sampling %.4g "
+                    "mrad/pixel, semi-angle %.4g mrad); check centre and sampling.",
+                    calibration->centre[0], calibration->centre[1], calibration->sampling, semiangle);
   return TRUE;
 }
 

@@ -7,7 +7,7 @@
 
 typedef struct SbBrightField {
   gint64 n, n_rows;
-  gint64 *column;    /* place in columns->counts */
+  gint64 *column; /* place in columns->counts */
   gint64 *row_start;
   double *row_x, *pixel_y;
 } SbBrightField;

@@ -6,16 +6,17 @@
 #include "core/rotation.h"
 #include "core/spectrum.h"
 
-#define MIN_RADIUS 3.0   /* detector pixels */
-#define DISAGREES 0.10   /* of the measured disk with the given sampling and semi-angle */
+#define MIN_RADIUS 3.0 /* detector pixels */
+#define DISAGREES 0.10 /* of the measured disk with the given sampling and semi-angle */
 
 static const char *const orientations[] = { "auto", "identity", "transpose", NULL };
 
 static const SbParam rows[] = {
   { "centre", "Disk centre", "pixels", "Centre of the bright-field disk, row,col from 0; not given: found.", SB_PARAM_PAIR,
     G_STRUCT_OFFSET (SbCalibrationOptions, centre), NAN, NULL, -1e5, 1e5, 0, 256, NULL, NULL, 0 },
-  { "sampling", "Detector sampling", "mrad/pixel", "Angle between neighbouring detector pixels; not given: semi-angle / radius.",
-    SB_PARAM_DOUBLE, G_STRUCT_OFFSET (SbCalibrationOptions, sampling), NAN, NULL, 1e-4, 100, 0.05, 5, NULL, NULL, 0 },
+  { "sampling", "Detector sampling", "mrad/pixel",
+    "Angle between neighbouring detector pixels; not given: semi-angle / radius.", SB_PARAM_DOUBLE,
+    G_STRUCT_OFFSET (SbCalibrationOptions, sampling), NAN, NULL, 1e-4, 100, 0.05, 5, NULL, NULL, 0 },
   { "rotation", "Rotation", "deg", "Rotation of the detector to the scan axes; not given: found.", SB_PARAM_DOUBLE,
     G_STRUCT_OFFSET (SbCalibrationOptions, rotation), NAN, NULL, -360, 360, -180, 180, NULL, NULL, SB_PARAM_LIVE },
   { "orientation", "Orientation", "", "Whether detector rows and columns are exchanged.", SB_PARAM_CHOICE,
@@ -77,8 +78,7 @@ calibrate_disk (SbCalibration *calibration, const SbColumns *columns, const SbOp
     return FALSE;
   }
   if (!found) {
-    g_ptr_array_add (calibration->warnings, sb_text ("The given centre and sampling are used unchecked: %s",
-                                                             local->message));
+    g_ptr_array_add (calibration->warnings, sb_text ("The given centre and sampling are used unchecked: %s", local->message));
     disk = (SbDisk){ { options->centre[0], options->centre[1] }, optics->semiangle / options->sampling };
   }
   for (int i = 0; i < 2; i++)
@@ -87,13 +87,15 @@ calibrate_disk (SbCalibration *calibration, const SbColumns *columns, const SbOp
   calibration->sampling = calibration->given_sampling ? options->sampling : optics->semiangle / disk.radius;
   double used = optics->semiangle / calibration->sampling;
   if (used < MIN_RADIUS)
-    return sb_fail (error, SB_ERROR_DATA, "The bright-field disk has a radius of %.2f detector pixels, at least %g are needed; "
-                    "check semiangle and sampling, or record with a longer camera length.", used, MIN_RADIUS);
+    return sb_fail (error, SB_ERROR_DATA,
+                    "The bright-field disk has a radius of %.2f detector pixels, at least %g are needed; "
+                    "check semiangle and sampling, or record with a longer camera length.",
+                    used, MIN_RADIUS);
   if (fabs (used / disk.radius - 1) > DISAGREES)
     g_ptr_array_add (calibration->warnings,
                      sb_text ("The disk measures %.2f pixels in radius, but semi-angle / sampling = %.4g mrad / %.4g "
-                                      "mrad/pixel makes %.2f: one of the two is wrong.", disk.radius, optics->semiangle,
-                                      calibration->sampling, used));
+                              "mrad/pixel makes %.2f: one of the two is wrong.",
+                              disk.radius, optics->semiangle, calibration->sampling, used));
   return TRUE;
 }
 

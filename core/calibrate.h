@@ -12,10 +12,10 @@ struct SbPasses;
 struct SbSpectrumOptions;
 
 typedef struct SbCalibrationOptions {
-  double centre[2];    /* detector pixels (row, col); NAN: found */
-  double sampling;     /* mrad / pixel; NAN: semiangle / radius */
-  double rotation;     /* deg; NAN: found */
-  char *orientation;   /* auto | identity | transpose */
+  double centre[2];  /* detector pixels (row, col); NAN: found */
+  double sampling;   /* mrad / pixel; NAN: semiangle / radius */
+  double rotation;   /* deg; NAN: found */
+  char *orientation; /* auto | identity | transpose */
 } SbCalibrationOptions;
 extern const SbParamGroup calibration_params; /* centre, sampling, rotation, orientation */
 
@@ -30,14 +30,14 @@ gboolean disk_find (const double *mean, const guint8 *bad, gint64 rows, gint64 c
 enum { SB_ROTATION_STEPS = 18 };
 typedef struct SbCalibration {
   double centre[2];
-  double radius;       /* measured, pixels */
-  double sampling;     /* mrad / pixel */
-  SbFrame frame;       /* rotation (rad) and transposition */
-  double curl_rotation;/* deg, by the curl of the centre of mass; reported, not used */
+  double radius;        /* measured, pixels */
+  double sampling;      /* mrad / pixel */
+  SbFrame frame;        /* rotation (rad) and transposition */
+  double curl_rotation; /* deg, by the curl of the centre of mass; reported, not used */
   gboolean given_centre, given_sampling, given_rotation, given_orientation;
-  double scan_angle[SB_ROTATION_STEPS];    /* deg */
+  double scan_angle[SB_ROTATION_STEPS];        /* deg */
   double scan_agreement[2][SB_ROTATION_STEPS]; /* S: identity, transpose; NAN where not evaluated */
-  GPtrArray *warnings; /* char * */
+  GPtrArray *warnings;                         /* char * */
 } SbCalibration;
 void calibration_free (SbCalibration *calibration);
 

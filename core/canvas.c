@@ -52,8 +52,7 @@ box_of (const SbCanvas *canvas, double x0, double y0, double x1, double y1)
   /* fmax, fmin: a NaN gives an empty box */
   double right = (double)canvas->cols, bottom = (double)canvas->rows;
   return (Box){ (gint64)fmin (fmax (floor (x0), 0), right), (gint64)fmin (fmax (floor (y0), 0), bottom),
-                (gint64)fmin (fmax (ceil (x1) + 1, 0), right),
-                (gint64)fmin (fmax (ceil (y1) + 1, 0), bottom) };
+                (gint64)fmin (fmax (ceil (x1) + 1, 0), right), (gint64)fmin (fmax (ceil (y1) + 1, 0), bottom) };
 }
 
 /* How much of a pixel a pen covers: distance from its middle line, way along it. */
@@ -62,8 +61,7 @@ pen_share (const SbPen *pen, double distance, double along)
 {
   double share = CLAMP (pen->width / 2 + 0.5 - distance, 0, 1);
   if (pen->dash > 0) {
-    double phase =
-        along - 2 * pen->dash * floor (along / (2 * pen->dash)); /* 0 .. 2 dash, drawn below dash */
+    double phase = along - 2 * pen->dash * floor (along / (2 * pen->dash)); /* 0 .. 2 dash, drawn below dash */
     share *= CLAMP (0.5 + MIN (phase, pen->dash - phase), 0, 1);
   }
   return share;
@@ -74,8 +72,7 @@ canvas_line (SbCanvas *canvas, double x0, double y0, double x1, double y1, const
 {
   double length = hypot (x1 - x0, y1 - y0), margin = pen->width / 2 + 1;
   double ux = length > 0 ? (x1 - x0) / length : 1, uy = length > 0 ? (y1 - y0) / length : 0;
-  Box box = box_of (canvas, MIN (x0, x1) - margin, MIN (y0, y1) - margin, MAX (x0, x1) + margin,
-                    MAX (y0, y1) + margin);
+  Box box = box_of (canvas, MIN (x0, x1) - margin, MIN (y0, y1) - margin, MAX (x0, x1) + margin, MAX (y0, y1) + margin);
   for (gint64 y = box.y0; y < box.y1; y++)
     for (gint64 x = box.x0; x < box.x1; x++) {
       double along = ((double)x - x0) * ux + ((double)y - y0) * uy, inside = CLAMP (along, 0, length);
@@ -152,8 +149,7 @@ dots_double (Dots *dots)
 }
 
 static void
-draw_text (SbCanvas *canvas, double x, double y, gboolean upwards, int scale, SbColour colour,
-           const char *text)
+draw_text (SbCanvas *canvas, double x, double y, gboolean upwards, int scale, SbColour colour, const char *text)
 {
   gint64 at_x = llrint (x), at_y = llrint (y), pen = 0;
   Dots dots;

@@ -28,8 +28,7 @@ void canvas_disk (SbCanvas *canvas, double x, double y, double radius, SbColour 
 
 /* scale: pixels a dot of the font (1, 2 or 4; 2 and 4 are smoothed). y is the top of capitals, which are 7 *
  * scale high. align: 0 from x to the right, 0.5 centred at x, 1 ending at x. */
-void canvas_text (SbCanvas *canvas, double x, double y, double align, int scale, SbColour colour,
-                  const char *text);
+void canvas_text (SbCanvas *canvas, double x, double y, double align, int scale, SbColour colour, const char *text);
 /* From the bottom up, its middle at y; x is the top of capitals. */
 void canvas_text_upwards (SbCanvas *canvas, double x, double y, int scale, SbColour colour, const char *text);
 double canvas_text_width (int scale, const char *text);

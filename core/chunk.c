@@ -34,15 +34,13 @@ bitshuffle_codec (gsize n_values, const unsigned *values, SbChunkCodec *codec, G
   unsigned compression = n_values > 4 ? values[4] : 0;
   if (n_values > 2 && values[2] != codec->element)
     return sb_fail (error, SB_ERROR_DATA,
-                    "bitshuffle was set up for %u-byte numbers, the data have %" G_GSIZE_FORMAT "-byte ones",
-                    values[2], codec->element);
+                    "bitshuffle was set up for %u-byte numbers, the data have %" G_GSIZE_FORMAT "-byte ones", values[2],
+                    codec->element);
   if (compression != 0 && compression != 2 && compression != 3)
-    return sb_fail (error, SB_ERROR_DATA, "bitshuffle with compression %u (filter 32008) is unknown",
-                    compression);
+    return sb_fail (error, SB_ERROR_DATA, "bitshuffle with compression %u (filter 32008) is unknown", compression);
   codec->block = n_values > 3 && values[3] != 0 ? values[3] : default_block (codec->element);
   if (codec->block % 8 != 0 || codec->block > G_MAXUINT32 / 8)
-    return sb_fail (error, SB_ERROR_DATA, "bitshuffle's block of %" G_GSIZE_FORMAT " numbers is not valid",
-                    codec->block);
+    return sb_fail (error, SB_ERROR_DATA, "bitshuffle's block of %" G_GSIZE_FORMAT " numbers is not valid", codec->block);
   codec->filter = compression == 3   ? SB_CHUNK_BITSHUFFLE_ZSTD
                   : compression == 2 ? SB_CHUNK_BITSHUFFLE_LZ4
                                      : SB_CHUNK_BITSHUFFLE;
@@ -50,8 +48,8 @@ bitshuffle_codec (gsize n_values, const unsigned *values, SbChunkCodec *codec, G
 }
 
 gboolean
-chunk_codec (guint filter, gsize n_values, const unsigned *values, gsize element, gboolean swap,
-             SbChunkCodec *codec, GError **error)
+chunk_codec (guint filter, gsize n_values, const unsigned *values, gsize element, gboolean swap, SbChunkCodec *codec,
+             GError **error)
 {
   *codec = (SbChunkCodec){ .filter = SB_CHUNK_LZ4, .element = element, .swap = swap };
   if (element != 1 && element != 2 && element != 4 && element != 8)
@@ -98,8 +96,7 @@ chunk_swap (gpointer data, gsize n, gsize element)
       memcpy (bytes, &x, sizeof x);
       break;
     }
-    default:
-      return;
+    default: return;
     }
 }
 
@@ -120,8 +117,7 @@ next_block (Cursor *cursor, gsize block, guint32 *stored, GError **error)
   *stored = big32 (cursor->in + cursor->at);
   cursor->at += 4;
   if (*stored == 0 || *stored > cursor->size - cursor->at) {
-    sb_fail (error, SB_ERROR_DATA,
-             "its block %" G_GSIZE_FORMAT " claims %u bytes where %" G_GSIZE_FORMAT " are left", block,
+    sb_fail (error, SB_ERROR_DATA, "its block %" G_GSIZE_FORMAT " claims %u bytes where %" G_GSIZE_FORMAT " are left", block,
              *stored, cursor->size - cursor->at);
     return NULL;
   }
@@ -140,9 +136,8 @@ inflate (ZSTD_DCtx *zstd, const guint8 *in, guint32 stored, guint8 *out, gsize s
   } else if (stored <= G_MAXINT && size <= G_MAXINT)
     got = LZ4_decompress_safe ((const char *)in, (char *)out, (int)stored, (int)size);
   if (got < 0 || (gsize)got != size)
-    return sb_fail (error, SB_ERROR_DATA,
-                    "its block %" G_GSIZE_FORMAT " does not decompress to %" G_GSIZE_FORMAT " bytes", block,
-                    size);
+    return sb_fail (error, SB_ERROR_DATA, "its block %" G_GSIZE_FORMAT " does not decompress to %" G_GSIZE_FORMAT " bytes",
+                    block, size);
   return TRUE;
 }
 
@@ -151,14 +146,12 @@ static gboolean
 read_header (Cursor *cursor, gsize out_size, gsize *block, GError **error)
 {
   if (cursor->size < HEADER)
-    return sb_fail (error, SB_ERROR_DATA, "it has %" G_GSIZE_FORMAT " bytes, fewer than its header",
-                    cursor->size);
+    return sb_fail (error, SB_ERROR_DATA, "it has %" G_GSIZE_FORMAT " bytes, fewer than its header", cursor->size);
   guint64 total = big64 (cursor->in);
   *block = big32 (cursor->in + 8);
   cursor->at = HEADER;
   if (total != out_size)
-    return sb_fail (error, SB_ERROR_DATA,
-                    "it claims %" G_GUINT64_FORMAT " bytes where a chunk has %" G_GSIZE_FORMAT, total,
+    return sb_fail (error, SB_ERROR_DATA, "it claims %" G_GUINT64_FORMAT " bytes where a chunk has %" G_GSIZE_FORMAT, total,
                     out_size);
   if (*block == 0 || *block > G_MAXINT)
     return sb_fail (error, SB_ERROR_DATA, "it claims blocks of %" G_GSIZE_FORMAT " bytes", *block);
@@ -170,8 +163,7 @@ check_end (const Cursor *cursor, GError **error)
 {
   if (cursor->at == cursor->size)
     return TRUE;
-  return sb_fail (error, SB_ERROR_DATA, "%" G_GSIZE_FORMAT " bytes follow its last block",
-                  cursor->size - cursor->at);
+  return sb_fail (error, SB_ERROR_DATA, "%" G_GSIZE_FORMAT " bytes follow its last block", cursor->size - cursor->at);
 }
 
 static gboolean
@@ -197,8 +189,8 @@ decode_lz4 (Cursor *cursor, guint8 *out, gsize out_size, GError **error)
 /* The bit-shuffled blocks of a chunk; each is inflated to planes first, unless they are stored uncompressed.
  */
 static gboolean
-decode_planes (Cursor *cursor, gsize element, gsize block, gboolean compressed, ZSTD_DCtx *zstd, guint8 *planes,
-               guint8 *out, gsize out_size, GError **error)
+decode_planes (Cursor *cursor, gsize element, gsize block, gboolean compressed, ZSTD_DCtx *zstd, guint8 *planes, guint8 *out,
+               gsize out_size, GError **error)
 {
   gsize whole = out_size / (8 * element) * (8 * element);
   for (gsize at = 0, i = 0; at < whole; at += block, i++) {
@@ -251,8 +243,8 @@ decode_zstd (Cursor *cursor, gsize element, guint8 *out, gsize out_size, GError 
 }
 
 gboolean
-chunk_decode (const SbChunkCodec *codec, guint32 filter_mask, const guint8 *in, gsize in_size, guint8 *out,
-              gsize out_size, GError **error)
+chunk_decode (const SbChunkCodec *codec, guint32 filter_mask, const guint8 *in, gsize in_size, guint8 *out, gsize out_size,
+              GError **error)
 {
   Cursor cursor = { .in = in, .size = in_size };
   SbChunkFilter filter = (filter_mask & 1) != 0 ? SB_CHUNK_NONE : codec->filter;
@@ -260,26 +252,18 @@ chunk_decode (const SbChunkCodec *codec, guint32 filter_mask, const guint8 *in, 
   if (out_size % codec->element != 0)
     return sb_fail (error, SB_ERROR_INTERNAL, "it is not a whole number of elements");
   switch (filter) {
-  case SB_CHUNK_LZ4:
-    done = decode_lz4 (&cursor, out, out_size, error);
-    break;
-  case SB_CHUNK_BITSHUFFLE_LZ4:
-    done = decode_compressed (&cursor, codec->element, NULL, out, out_size, error);
-    break;
-  case SB_CHUNK_BITSHUFFLE_ZSTD:
-    done = decode_zstd (&cursor, codec->element, out, out_size, error);
-    break;
+  case SB_CHUNK_LZ4: done = decode_lz4 (&cursor, out, out_size, error); break;
+  case SB_CHUNK_BITSHUFFLE_LZ4: done = decode_compressed (&cursor, codec->element, NULL, out, out_size, error); break;
+  case SB_CHUNK_BITSHUFFLE_ZSTD: done = decode_zstd (&cursor, codec->element, out, out_size, error); break;
   case SB_CHUNK_NONE:
   case SB_CHUNK_BITSHUFFLE:
     if (in_size != out_size)
-      return sb_fail (error, SB_ERROR_DATA,
-                      "it has %" G_GSIZE_FORMAT " bytes where a chunk has %" G_GSIZE_FORMAT, in_size,
+      return sb_fail (error, SB_ERROR_DATA, "it has %" G_GSIZE_FORMAT " bytes where a chunk has %" G_GSIZE_FORMAT, in_size,
                       out_size);
     if (filter == SB_CHUNK_NONE)
       memcpy (out, in, out_size);
     done = filter == SB_CHUNK_NONE
-           || decode_planes (&cursor, codec->element, codec->block * codec->element, FALSE, NULL, NULL, out,
-                             out_size, error);
+           || decode_planes (&cursor, codec->element, codec->block * codec->element, FALSE, NULL, NULL, out, out_size, error);
     break;
   }
   if (done && codec->swap)

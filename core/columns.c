@@ -15,9 +15,9 @@ enum { SPARSE_STRIDE = 16, SPARSE_LEAST = 64, SPARSE_TASK = 8 };
 typedef struct Pass {
   SbGather *gather;
   SbProgress *progress;
-  double from, to;          /* share of the stage */
+  double from, to;                      /* share of the stage */
   gint64 first_task, n_tasks, per_task; /* scan positions of a task */
-  gint64 stride;            /* of scan positions */
+  gint64 stride;                        /* of scan positions */
   guint parts;
   char **raw, **block; /* [worker], made on first use */
   GMutex lock;         /* of all below */
@@ -65,9 +65,8 @@ read_frames (Pass *pass, guint worker, gint64 frame, gint64 n, char *out, GError
   gsize item = dtype_size (gather->dtype);
   gint64 row_stride = (gint64)item * gather->cols;
   for (gint64 f = 0; !same && f < n; f++)
-    if (!gather_convert (gather, frame + f, raw + (gsize)f * (gsize)gather->size * item, gather->dtype,
-                         row_stride, (gint64)item, out + (gsize)f * (gsize)gather->size * gather->item,
-                         error))
+    if (!gather_convert (gather, frame + f, raw + (gsize)f * (gsize)gather->size * item, gather->dtype, row_stride,
+                         (gint64)item, out + (gsize)f * (gsize)gather->size * gather->item, error))
       return FALSE;
   return TRUE;
 }
@@ -80,15 +79,13 @@ read_task (Pass *pass, gint64 task, guint worker, GError **error)
   SbGather *gather = pass->gather;
   gint64 position[GATHER_BLOCK], n = 0;
   gsize bytes = (gsize)gather->size * gather->item;
-  for (gint64 i = 0; i < pass->per_task && (task * pass->per_task + i) * pass->stride < gather->positions;
-       i++)
+  for (gint64 i = 0; i < pass->per_task && (task * pass->per_task + i) * pass->stride < gather->positions; i++)
     position[n++] = (task * pass->per_task + i) * pass->stride;
   if (!make_buffers (pass, worker, error))
     return FALSE;
   for (gint64 i = 0, run; i < n; i += run) {
     gint64 frame = acquisition_frame (gather->acquisition, position[i]);
-    for (run = 1; i + run < n && acquisition_frame (gather->acquisition, position[i + run]) == frame + run;
-         run++)
+    for (run = 1; i + run < n && acquisition_frame (gather->acquisition, position[i + run]) == frame + run; run++)
       ;
     if (!read_frames (pass, worker, frame, run, pass->block[worker] + (gsize)i * bytes, error))
       return FALSE;
@@ -119,8 +116,8 @@ pass_task (gint64 i, guint worker, gpointer data)
 }
 
 static gboolean
-pass_run (SbGather *gather, SbProgress *progress, gint64 stride, gint64 per_task, guint parts, double from,
-          double to, GError **error)
+pass_run (SbGather *gather, SbProgress *progress, gint64 stride, gint64 per_task, guint parts, double from, double to,
+          GError **error)
 {
   guint workers = MAX (gather->engine->threads, 1);
   gint64 n = (gather->positions + stride - 1) / stride;
@@ -150,8 +147,8 @@ pass_run (SbGather *gather, SbProgress *progress, gint64 stride, gint64 per_task
 }
 
 SbColumns *
-columns_load (SbEngine *engine, SbAcquisition *acquisition, const double centre[2], double radius,
-              SbProgress *progress, GError **error)
+columns_load (SbEngine *engine, SbAcquisition *acquisition, const double centre[2], double radius, SbProgress *progress,
+              GError **error)
 {
   SbColumns *columns = NULL;
   if (acquisition->reader == NULL || acquisition->format == NULL) {
@@ -168,8 +165,8 @@ columns_load (SbEngine *engine, SbAcquisition *acquisition, const double centre[
     return NULL;
   share_frames (gather);
   gint64 stride = CLAMP (gather->positions / SPARSE_LEAST, 1, SPARSE_STRIDE);
-  if (pass_run (gather, progress, stride, SPARSE_TASK, GATHER_ADD, 0, 0.06, error)
-      && share_sums (gather, error) && gather_choose (gather, error)) {
+  if (pass_run (gather, progress, stride, SPARSE_TASK, GATHER_ADD, 0, 0.06, error) && share_sums (gather, error)
+      && gather_choose (gather, error)) {
     gather_reset (gather);
     if (pass_run (gather, progress, 1, gather->block, GATHER_ADD | GATHER_TURN, 0.06, 0.97, error)
         && share_sums (gather, error))
@@ -213,14 +210,10 @@ SbkType
 dtype_kernel (SbDtype dtype)
 {
   switch (dtype) {
-  case SB_U8:
-    return SBK_U8;
-  case SB_U16:
-    return SBK_U16;
-  case SB_U32:
-    return SBK_U32;
-  default:
-    return SBK_F32;
+  case SB_U8: return SBK_U8;
+  case SB_U16: return SBK_U16;
+  case SB_U32: return SBK_U32;
+  default: return SBK_F32;
   }
 }
 

@@ -11,11 +11,11 @@
 /* What is known of every detector pixel once all frames went by (exact whatever the order of frames). */
 typedef struct SbPattern {
   gint64 rows, cols;
-  double *mean;        /* [rows * cols] counts a frame; bad pixels hold 0 */
-  guint8 *bad;         /* [rows * cols] masked by the file, hot, or not finite somewhere */
+  double *mean;                   /* [rows * cols] counts a frame; bad pixels hold 0 */
+  guint8 *bad;                    /* [rows * cols] masked by the file, hot, or not finite somewhere */
   gint64 masked, hot, not_finite; /* how many of each */
-  gint64 saturated;    /* pixels saturated in some used frame; they stay */
-  gint64 frames;       /* used frames */
+  gint64 saturated;               /* pixels saturated in some used frame; they stay */
+  gint64 frames;                  /* used frames */
 } SbPattern;
 
 /* As kernels call it; of the columns' types. */
@@ -24,16 +24,16 @@ SbkType dtype_kernel (SbDtype dtype);
 typedef struct SbColumns {
   SbAcquisition *acquisition; /* borrowed */
   SbPattern pattern;
-  gint64 n_pixels;     /* superset kept while streaming */
-  gint32 *pixel;       /* [n_pixels] row * cols + col, ascending */
-  SbDtype dtype;       /* SB_U8, SB_U16, SB_U32 or SB_F32 */
-  gint64 first, held;  /* pixels whose counts are here: all of them, or this rank's share */
-  gpointer counts;     /* [held][positions] */
-  struct SbScratch *scratch; /* that the counts lie in; NULL: in memory */
+  gint64 n_pixels;                /* superset kept while streaming */
+  gint32 *pixel;                  /* [n_pixels] row * cols + col, ascending */
+  SbDtype dtype;                  /* SB_U8, SB_U16, SB_U32 or SB_F32 */
+  gint64 first, held;             /* pixels whose counts are here: all of them, or this rank's share */
+  gpointer counts;                /* [held][positions] */
+  struct SbScratch *scratch;      /* that the counts lie in; NULL: in memory */
   struct SbDeviceColumns *device; /* that the counts lie on: `counts` is for its kernels alone; NULL: the host can read them */
   gint64 positions;
-  double *frame_sum;   /* [positions] over good pixels */
-  double *frame_com;   /* [positions][2] centre of mass over the superset, (row, col) pixels */
+  double *frame_sum; /* [positions] over good pixels */
+  double *frame_com; /* [positions][2] centre of mass over the superset, (row, col) pixels */
 } SbColumns;
 
 /* Streaming: begin -> push any number of blocks in any order -> finish. */
@@ -44,8 +44,8 @@ typedef struct SbGather SbGather;
 SbGather *gather_new (SbEngine *engine, SbAcquisition *acquisition, const double centre[2], double radius, GError **error);
 /* n frames from frame index first; element strides in bytes, (frame, row, col). dtype may differ from the declared one only
  * if it is narrower. A frame pushed twice is an error. Thread-safe. */
-gboolean gather_push (SbGather *gather, gint64 first, gint64 n, gconstpointer frames, SbDtype dtype,
-                      const gint64 strides[3], GError **error);
+gboolean gather_push (SbGather *gather, gint64 first, gint64 n, gconstpointer frames, SbDtype dtype, const gint64 strides[3],
+                      GError **error);
 gint64 gather_count (SbGather *gather); /* frames pushed so far */
 /* A look at what is there: fills mean[rows * cols] (counts a frame) and the number of frames it stands for. */
 gboolean gather_preview (SbGather *gather, double *mean, gint64 *frames, GError **error);

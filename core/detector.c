@@ -14,24 +14,68 @@ enum { MOST_SEGMENTS = 64 };
 static const char *const shapes[] = { "bright_field", "annular", "segments", "mask", NULL };
 
 static const SbParam rows[] = {
-  { .name = "shape", .title = "Shape", .unit = "", .help = "The part of the detector whose counts are summed.",
-    .type = SB_PARAM_CHOICE, .offset = ROW (shape), .value = NAN, .text = "bright_field", NO_RANGE, .choices = shapes },
-  { .name = "inner", .title = "Inner angle", .unit = "mrad",
-    .help = "Inner radius; by default 0, or the semi-angle for annular.", .type = SB_PARAM_DOUBLE, .offset = ROW (inner),
-    .value = NAN, .min = 0, .max = 1000, .show_min = 0, .show_max = 200 },
-  { .name = "outer", .title = "Outer angle", .unit = "mrad",
-    .help = "Outer radius; by default the semi-angle, or all that is there for annular.", .type = SB_PARAM_DOUBLE,
-    .offset = ROW (outer), .value = NAN, .min = 0, .max = 1000, .show_min = 0, .show_max = 200 },
-  { .name = "segments", .title = "Segments", .unit = "", .help = "How many equal sectors the shape segments has.",
-    .type = SB_PARAM_INT, .offset = ROW (segments), .value = 4, .min = 2, .max = MOST_SEGMENTS, .show_min = 2,
+  { .name = "shape",
+    .title = "Shape",
+    .unit = "",
+    .help = "The part of the detector whose counts are summed.",
+    .type = SB_PARAM_CHOICE,
+    .offset = ROW (shape),
+    .value = NAN,
+    .text = "bright_field",
+    NO_RANGE,
+    .choices = shapes },
+  { .name = "inner",
+    .title = "Inner angle",
+    .unit = "mrad",
+    .help = "Inner radius; by default 0, or the semi-angle for annular.",
+    .type = SB_PARAM_DOUBLE,
+    .offset = ROW (inner),
+    .value = NAN,
+    .min = 0,
+    .max = 1000,
+    .show_min = 0,
+    .show_max = 200 },
+  { .name = "outer",
+    .title = "Outer angle",
+    .unit = "mrad",
+    .help = "Outer radius; by default the semi-angle, or all that is there for annular.",
+    .type = SB_PARAM_DOUBLE,
+    .offset = ROW (outer),
+    .value = NAN,
+    .min = 0,
+    .max = 1000,
+    .show_min = 0,
+    .show_max = 200 },
+  { .name = "segments",
+    .title = "Segments",
+    .unit = "",
+    .help = "How many equal sectors the shape segments has.",
+    .type = SB_PARAM_INT,
+    .offset = ROW (segments),
+    .value = 4,
+    .min = 2,
+    .max = MOST_SEGMENTS,
+    .show_min = 2,
     .show_max = 16 },
-  { .name = "angle", .title = "First segment", .unit = "deg",
+  { .name = "angle",
+    .title = "First segment",
+    .unit = "deg",
     .help = "Where the first segment begins, from the detector's row axis towards its column axis.",
-    .type = SB_PARAM_DOUBLE, .offset = ROW (angle), .value = 0, .min = -360, .max = 360, .show_min = -180,
+    .type = SB_PARAM_DOUBLE,
+    .offset = ROW (angle),
+    .value = 0,
+    .min = -360,
+    .max = 360,
+    .show_min = -180,
     .show_max = 180 },
-  { .name = "mask", .title = "Mask", .unit = "",
+  { .name = "mask",
+    .title = "Mask",
+    .unit = "",
     .help = "A .npy file of bytes or booleans with the detector's rows and columns; what is not zero counts.",
-    .type = SB_PARAM_PATH, .offset = ROW (mask), .value = NAN, NO_RANGE },
+    .type = SB_PARAM_PATH,
+    .offset = ROW (mask),
+    .value = NAN,
+    NO_RANGE },
 };
 const SbParamGroup detector_params = { "detector", "Detector", sizeof (SbDetectorOptions), rows, G_N_ELEMENTS (rows) };
 
@@ -61,8 +105,10 @@ from_labels (const SbPattern *pattern, const guint8 *label, gint64 n, GError **e
         detector->pixel[at++] = (gint32)p;
     detector->start[i + 1] = at;
     if (detector->start[i] == at) {
-      sb_fail (error, SB_ERROR_ARGUMENT, "Detector %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT " holds no good pixel; check "
-               "inner, outer and mask.", i + 1, n);
+      sb_fail (error, SB_ERROR_ARGUMENT,
+               "Detector %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT " holds no good pixel; check "
+               "inner, outer and mask.",
+               i + 1, n);
       return NULL;
     }
   }
@@ -95,8 +141,10 @@ detector_new (const SbPattern *pattern, const SbDetectorGeometry *g, GError **er
 static gboolean
 mask_fail (const char *path, const SbPattern *pattern, GError **error)
 {
-  return sb_fail (error, SB_ERROR_ARGUMENT, "%s is no mask of %" G_GINT64_FORMAT " x %" G_GINT64_FORMAT " pixels; save it "
-                  "with numpy.save (name, mask.astype (numpy.uint8)).", path, pattern->rows, pattern->cols);
+  return sb_fail (error, SB_ERROR_ARGUMENT,
+                  "%s is no mask of %" G_GINT64_FORMAT " x %" G_GINT64_FORMAT " pixels; save it "
+                  "with numpy.save (name, mask.astype (numpy.uint8)).",
+                  path, pattern->rows, pattern->cols);
 }
 
 /* The header of a .npy file of bytes with these lengths, in C order; the data's offset or 0. */

@@ -5,19 +5,19 @@
 #include "core/columns.h"
 
 typedef struct SbDetectorOptions {
-  char *shape;     /* bright_field | annular | segments | mask */
+  char *shape;         /* bright_field | annular | segments | mask */
   double inner, outer; /* mrad; NAN: by the shape */
   gint64 segments;
-  double angle;    /* deg, where the first segment begins, from the detector's rows towards its columns */
-  char *mask;      /* .npy [rows, cols] of bytes or booleans */
+  double angle; /* deg, where the first segment begins, from the detector's rows towards its columns */
+  char *mask;   /* .npy [rows, cols] of bytes or booleans */
 } SbDetectorOptions;
 extern const SbParamGroup detector_params;
 
 /* Which pixels each detector sums; bad pixels are in none. */
 typedef struct SbDetector {
-  gint64 n;        /* detectors: 1, or as many as segments */
-  gint64 *start;   /* [n + 1] */
-  gint32 *pixel;   /* row * cols + col, ascending within a detector */
+  gint64 n;      /* detectors: 1, or as many as segments */
+  gint64 *start; /* [n + 1] */
+  gint32 *pixel; /* row * cols + col, ascending within a detector */
 } SbDetector;
 void detector_free (SbDetector *detector);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (SbDetector, detector_free)

@@ -49,7 +49,8 @@ make (SbCommand *command, const SbDetectorOptions *options, json_t *report, GErr
   if (!find_geometry (command, g.centre, &sampling, &radius, error))
     return NULL;
   if (isnan (sampling) && !(isnan (options->inner) && isnan (options->outer))) {
-    sb_fail (error, SB_ERROR_ARGUMENT, "Give semiangle (mrad) or sampling (mrad/pixel): without them inner and outer are no "
+    sb_fail (error, SB_ERROR_ARGUMENT,
+             "Give semiangle (mrad) or sampling (mrad/pixel): without them inner and outer are no "
              "pixels.");
     return NULL;
   }
@@ -60,8 +61,10 @@ make (SbCommand *command, const SbDetectorOptions *options, json_t *report, GErr
   g.inner = pixels (options->inner, sampling, annular ? radius : 0);
   g.outer = pixels (options->outer, sampling, annular ? INFINITY : radius);
   if (!(g.outer > g.inner)) {
-    sb_fail (error, SB_ERROR_ARGUMENT, "The detector's outer angle is %.4g mrad, its inner one %.4g mrad; give an outer one that is "
-             "larger.", g.outer * sampling, g.inner * sampling);
+    sb_fail (error, SB_ERROR_ARGUMENT,
+             "The detector's outer angle is %.4g mrad, its inner one %.4g mrad; give an outer one that is "
+             "larger.",
+             g.outer * sampling, g.inner * sampling);
     return NULL;
   }
   json_object_set_new (report, "centre", report_pair (g.centre[0], g.centre[1]));
@@ -122,8 +125,7 @@ pipeline_detector (SbWork *work, const SbPipelineOptions *options, SbProgress *p
   param_group_defaults (&detector_params, &defaults);
   const SbDetectorOptions *detector = options->detector != NULL ? options->detector : &defaults;
   progress_stage (progress, "load", 0, 0.5);
-  gboolean done = work_need_columns (work, &command.setup.optics, &command.setup.calibration, progress, &command.seconds,
-                                     error)
+  gboolean done = work_need_columns (work, &command.setup.optics, &command.setup.calibration, progress, &command.seconds, error)
                   && stage_detector (&command, detector, error);
   param_group_clear (&detector_params, &defaults);
   return command_end (&command, done);

@@ -11,52 +11,45 @@ typedef struct Sum {
   SbEngine *engine;
   const SbColumns *columns;
   const SbDetector *detector;
-  const gint64 *column;    /* of each of the detector's pixels; NULL: from the file */
+  const gint64 *column; /* of each of the detector's pixels; NULL: from the file */
   SbProgress *progress;
   gint64 positions, per_task, n_tasks;
-  float *out;              /* [n][positions] */
-  char **frames;           /* [worker] */
-  GMutex lock;             /* of all below */
-  gint64 done, failed;     /* lowest task that failed */
+  float *out;          /* [n][positions] */
+  char **frames;       /* [worker] */
+  GMutex lock;         /* of all below */
+  gint64 done, failed; /* lowest task that failed */
   GError *error;
 } Sum;
 
 /* Sum of one frame's or column's values at these places, as they are. */
-#define INTEGERS(type)                                                                                                  \
-  {                                                                                                                     \
-    const type *v = values;                                                                                             \
-    gint64 sum = 0;                                                                                                     \
-    for (gint64 i = 0; i < n; i++)                                                                                      \
-      sum += v[place[i]];                                                                                               \
-    return (double)sum;                                                                                                 \
+#define INTEGERS(type)                                                                                                         \
+  {                                                                                                                            \
+    const type *v = values;                                                                                                    \
+    gint64 sum = 0;                                                                                                            \
+    for (gint64 i = 0; i < n; i++)                                                                                             \
+      sum += v[place[i]];                                                                                                      \
+    return (double)sum;                                                                                                        \
   }
-#define REALS(type)                                                                                                     \
-  {                                                                                                                     \
-    const type *v = values;                                                                                             \
-    double sum = 0;                                                                                                     \
-    for (gint64 i = 0; i < n; i++)                                                                                      \
-      sum += (double)v[place[i]];                                                                                       \
-    return sum;                                                                                                         \
+#define REALS(type)                                                                                                            \
+  {                                                                                                                            \
+    const type *v = values;                                                                                                    \
+    double sum = 0;                                                                                                            \
+    for (gint64 i = 0; i < n; i++)                                                                                             \
+      sum += (double)v[place[i]];                                                                                              \
+    return sum;                                                                                                                \
   }
 
 static double
 frame_sum (gconstpointer values, SbDtype dtype, const gint32 *place, gint64 n)
 {
   switch (dtype) {
-  case SB_U8:
-    INTEGERS (guint8)
-  case SB_U16:
-    INTEGERS (guint16)
-  case SB_U32:
-    INTEGERS (guint32)
-  case SB_I16:
-    INTEGERS (gint16)
-  case SB_I32:
-    INTEGERS (gint32)
-  case SB_F32:
-    REALS (float)
-  case SB_F64:
-    REALS (double)
+  case SB_U8: INTEGERS (guint8)
+  case SB_U16: INTEGERS (guint16)
+  case SB_U32: INTEGERS (guint32)
+  case SB_I16: INTEGERS (gint16)
+  case SB_I32: INTEGERS (gint32)
+  case SB_F32: REALS (float)
+  case SB_F64: REALS (double)
   }
   return 0;
 }
@@ -82,9 +75,9 @@ file_task (Sum *sum, gint64 task, guint worker, GError **error)
     for (gint64 f = 0; f < run; f++)
       for (gint64 d = 0; d < sum->detector->n; d++) {
         gint64 start = sum->detector->start[d];
-        sum->out[d * sum->positions + p + f] =
-            (float)frame_sum (sum->frames[worker] + (gsize)f * bytes, header->dtype, sum->detector->pixel + start,
-                              sum->detector->start[d + 1] - start);
+        sum->out[d * sum->positions + p + f] = (float)frame_sum (sum->frames[worker] + (gsize)f * bytes, header->dtype,
+                                                                 sum->detector->pixel + start,
+                                                                 sum->detector->start[d + 1] - start);
       }
   }
   return TRUE;
@@ -97,14 +90,10 @@ column_value (const SbColumns *columns, gint64 column, gint64 position)
 {
   gint64 at = column * columns->positions + position;
   switch (columns->dtype) {
-  case SB_U8:
-    return ((const guint8 *)columns->counts)[at];
-  case SB_U16:
-    return ((const guint16 *)columns->counts)[at];
-  case SB_U32:
-    return ((const guint32 *)columns->counts)[at];
-  default:
-    return (double)((const float *)columns->counts)[at];
+  case SB_U8: return ((const guint8 *)columns->counts)[at];
+  case SB_U16: return ((const guint16 *)columns->counts)[at];
+  case SB_U32: return ((const guint32 *)columns->counts)[at];
+  default: return (double)((const float *)columns->counts)[at];
   }
 }
 
@@ -175,8 +164,7 @@ find_columns (const SbColumns *columns, const SbDetector *detector)
 }
 
 float *
-detector_counts (SbEngine *engine, const SbColumns *columns, const SbDetector *detector, SbProgress *progress,
-                 GError **error)
+detector_counts (SbEngine *engine, const SbColumns *columns, const SbDetector *detector, SbProgress *progress, GError **error)
 {
   const SbHeader *header = &columns->acquisition->header;
   gint64 bytes = header->detector_rows * header->detector_cols * (gint64)dtype_size (header->dtype);
@@ -185,7 +173,8 @@ detector_counts (SbEngine *engine, const SbColumns *columns, const SbDetector *d
   if (!engine_check (engine, error))
     return NULL;
   if (column == NULL && (columns->acquisition->reader == NULL || columns->acquisition->format == NULL)) {
-    sb_fail (error, SB_ERROR_STATE, "The pushed frames are gone and only the bright field of them was kept; give a detector "
+    sb_fail (error, SB_ERROR_STATE,
+             "The pushed frames are gone and only the bright field of them was kept; give a detector "
              "within it, or open the acquisition from its file.");
     return NULL;
   }
@@ -194,8 +183,14 @@ detector_counts (SbEngine *engine, const SbColumns *columns, const SbDetector *d
     return NULL;
   if (column != NULL && columns->device != NULL)
     return device_columns_sum (engine, columns, detector, column, out, progress, error) ? g_steal_pointer (&out) : NULL;
-  Sum sum = { .engine = engine, .columns = columns, .detector = detector, .column = column, .progress = progress,
-              .positions = columns->positions, .out = out, .failed = G_MAXINT64 };
+  Sum sum = { .engine = engine,
+              .columns = columns,
+              .detector = detector,
+              .column = column,
+              .progress = progress,
+              .positions = columns->positions,
+              .out = out,
+              .failed = G_MAXINT64 };
   sum.per_task = column != NULL ? CHUNK : CLAMP (FRAMES_BYTES / MAX (bytes, 1), 1, MOST_FRAMES);
   sum.n_tasks = (sum.positions + sum.per_task - 1) / sum.per_task;
   sum.frames = g_new0 (char *, workers);

@@ -10,8 +10,8 @@
 
 enum { SPARSE_STRIDE = 16, SPARSE_LEAST = 64, AT_ONCE = 32, CHUNK = 4096 };
 
-G_STATIC_ASSERT ((int)PIXEL_DROPPED == (int)SBK_DROPPED && (int)PIXEL_FINAL == (int)SBK_FINAL &&
-                 (int)PIXEL_REFUSED == (int)SBK_REFUSED);
+G_STATIC_ASSERT ((int)PIXEL_DROPPED == (int)SBK_DROPPED && (int)PIXEL_FINAL == (int)SBK_FINAL
+                 && (int)PIXEL_REFUSED == (int)SBK_REFUSED);
 
 struct SbDeviceColumns {
   const SbkLoader *loader;
@@ -78,13 +78,13 @@ begin (Loading *loading, gboolean *declined, GError **error)
                        header->mask };
   SbkError kernel = { "" };
   loading->sum = sb_alloc ((gsize)loading->gather->size, sizeof *loading->sum, "The sums over the frames", error);
-  loading->high = loading->sum == NULL ? NULL
-                                       : sb_alloc ((gsize)loading->gather->size, sizeof *loading->high,
-                                                   "The sums over the frames", error);
+  loading->high = loading->sum == NULL
+                      ? NULL
+                      : sb_alloc ((gsize)loading->gather->size, sizeof *loading->high, "The sums over the frames", error);
   if (loading->high == NULL)
     return FALSE;
-  SbkStatus status = pass->loader->begin (pass->engine->context, &pass->load, &frames, pass->buffer_bytes,
-                                          pass->buffer_frames, &kernel);
+  SbkStatus status = pass->loader->begin (pass->engine->context, &pass->load, &frames, pass->buffer_bytes, pass->buffer_frames,
+                                          &kernel);
   return decline (status, &kernel, declined, error);
 }
 
@@ -148,8 +148,8 @@ choose (Loading *loading, gboolean *declined, GError **error)
   SbkError kernel = { "The counts would leave no room for G." };
   SbkStatus status = SBK_NO_MEMORY;
   if (fits (loading))
-    status = pass->loader->choose (pass->load, dtype_kernel (loading->type), gather->n_pixels, gather->pixel,
-                                   gather->positions, &kernel);
+    status = pass->loader->choose (pass->load, dtype_kernel (loading->type), gather->n_pixels, gather->pixel, gather->positions,
+                                   &kernel);
   return decline (status, &kernel, declined, error);
 }
 
@@ -160,8 +160,8 @@ stream (Loading *loading, gboolean *declined, GError **error)
   SbGather *gather = loading->gather;
   loading->type = narrow_type (gather);
   for (;;) {
-    if (!choose (loading, declined, error) || !device_pass_run (&loading->pass, 1, 0.06, 0.95, error) ||
-        !take_sums (loading, 1, error))
+    if (!choose (loading, declined, error) || !device_pass_run (&loading->pass, 1, 0.06, 0.95, error)
+        || !take_sums (loading, 1, error))
       return FALSE;
     if (loading->type == gather->stored || highest (gather) <= dtype_all_ones (loading->type))
       return TRUE;
@@ -215,9 +215,9 @@ device_load (SbEngine *engine, SbAcquisition *acquisition, const double centre[2
     return NULL;
   loading.gather->elsewhere = TRUE;
   gint64 stride = CLAMP (acquisition_positions (acquisition) / SPARSE_LEAST, 1, SPARSE_STRIDE);
-  if (device_pass_plan (&loading.pass, error) && begin (&loading, declined, error) && loading.pass.load != NULL &&
-      device_pass_run (&loading.pass, stride, 0, 0.06, error) && take_sums (&loading, stride, error) &&
-      gather_choose (loading.gather, error) && stream (&loading, declined, error))
+  if (device_pass_plan (&loading.pass, error) && begin (&loading, declined, error) && loading.pass.load != NULL
+      && device_pass_run (&loading.pass, stride, 0, 0.06, error) && take_sums (&loading, stride, error)
+      && gather_choose (loading.gather, error) && stream (&loading, declined, error))
     columns = take (&loading, error);
   if (loading.pass.load != NULL)
     loading.pass.loader->free (loading.pass.load);
@@ -262,8 +262,8 @@ fetch (const SbColumns *columns, const gint64 *column, gint64 n, gpointer block,
   for (gint64 i = 0, run; i < n; i += run) {
     for (run = 1; i + run < n && column[i + run] == column[i] + run; run++)
       ;
-    SbkStatus status =
-        columns->device->loader->read (columns->device->load, column[i], run, (char *)block + (gsize)i * each, &kernel);
+    SbkStatus status = columns->device->loader->read (columns->device->load, column[i], run, (char *)block + (gsize)i * each,
+                                                      &kernel);
     if (status != SBK_OK)
       return device_fail (status, &kernel, error);
   }
@@ -271,8 +271,8 @@ fetch (const SbColumns *columns, const gint64 *column, gint64 n, gpointer block,
 }
 
 gboolean
-device_columns_sum (SbEngine *engine, const SbColumns *columns, const SbDetector *detector, const gint64 *column,
-                    float *out, SbProgress *progress, GError **error)
+device_columns_sum (SbEngine *engine, const SbColumns *columns, const SbDetector *detector, const gint64 *column, float *out,
+                    SbProgress *progress, GError **error)
 {
   gint64 positions = columns->positions, all = MAX (detector->start[detector->n], 1);
   g_autofree double *total = sb_alloc ((gsize)positions, sizeof *total, "The detector's counts", error);
@@ -286,8 +286,7 @@ device_columns_sum (SbEngine *engine, const SbColumns *columns, const SbDetector
     memset (total, 0, (gsize)positions * sizeof *total);
     for (gint64 i = detector->start[d]; i < detector->start[d + 1]; i += adding.n) {
       adding.n = MIN (AT_ONCE, detector->start[d + 1] - i);
-      if (!fetch (columns, column + i, adding.n, block, error) ||
-          !progress_step (progress, (double)i / (double)all, error))
+      if (!fetch (columns, column + i, adding.n, block, error) || !progress_step (progress, (double)i / (double)all, error))
         return FALSE;
       engine_parallel (engine, (positions + CHUNK - 1) / CHUNK, add_task, &adding);
     }

@@ -16,7 +16,7 @@ typedef struct SbDeviceColumns SbDeviceColumns;
 void device_columns_free (SbDeviceColumns *device);
 /* detector_counts from these columns: only the detector's pixels are brought to the host. column: as detector_sum finds
  * them. Sums of whole numbers, float32. */
-gboolean device_columns_sum (SbEngine *engine, const SbColumns *columns, const SbDetector *detector,
-                             const gint64 *column, float *out, SbProgress *progress, GError **error);
+gboolean device_columns_sum (SbEngine *engine, const SbColumns *columns, const SbDetector *detector, const gint64 *column,
+                             float *out, SbProgress *progress, GError **error);
 
 #endif

@@ -26,8 +26,8 @@ find_chunks (SbDevicePass *pass)
   for (gint64 row = 0; row < a->used_rows; row++) {
     SbChunkCodec codec;
     if (!a->format->chunks (a->reader, acquisition_frame (a, row * a->used_cols), a->used_cols, &codec,
-                            pass->chunks + row * a->used_cols) ||
-        codec.element != dtype_size (a->header.dtype) || codec.filter == SB_CHUNK_BITSHUFFLE_ZSTD)
+                            pass->chunks + row * a->used_cols)
+        || codec.element != dtype_size (a->header.dtype) || codec.filter == SB_CHUNK_BITSHUFFLE_ZSTD)
       return FALSE;
     pass->codec = codec;
   }
@@ -146,8 +146,8 @@ read_run (Batch *batch, const Run *run, guint worker, GError **error)
   if (pass->chunks == NULL)
     return a->format->read (a->reader, frame_of (pass, batch->stride, index), run->n, batch->buffer + run->to, error);
   const SbFrameChunk *chunk = &pass->chunks[index * batch->stride];
-  if (open_file (batch, worker, chunk->path) &&
-      read_bytes (batch->fd[worker], chunk->offset, run->size, batch->buffer + run->to))
+  if (open_file (batch, worker, chunk->path)
+      && read_bytes (batch->fd[worker], chunk->offset, run->size, batch->buffer + run->to))
     return TRUE;
   for (gint64 i = 0; i + 1 < run->n; i++) /* the first one that cannot be read */
     if (!read_bytes (batch->fd[worker], chunk[i].offset, chunk[i].size, batch->buffer + run->to))
@@ -185,11 +185,11 @@ goes_on (const Batch *batch, const Run *run, gint64 i)
   const SbDevicePass *pass = batch->pass;
   gint64 at = (batch->first + i) * batch->stride, before = (batch->first + i - 1) * batch->stride;
   if (pass->chunks == NULL)
-    return run->n < RUN_FRAMES &&
-           acquisition_frame (pass->acquisition, at) == acquisition_frame (pass->acquisition, before) + 1;
+    return run->n < RUN_FRAMES
+           && acquisition_frame (pass->acquisition, at) == acquisition_frame (pass->acquisition, before) + 1;
   const SbFrameChunk *chunk = &pass->chunks[at], *last = &pass->chunks[before];
-  return batch->stride == 1 && run->size + chunk->size <= RUN_BYTES && chunk->path == last->path &&
-         chunk->offset == last->offset + last->size;
+  return batch->stride == 1 && run->size + chunk->size <= RUN_BYTES && chunk->path == last->path
+         && chunk->offset == last->offset + last->size;
 }
 
 /* As many of the `left` frames as fit, packed; FALSE where the next one has no place in its file. */
@@ -258,8 +258,7 @@ earlier_damage (const Batch *batch, GError **error)
   g_autofree guint32 *high = g_try_new (guint32, n);
   SbkError kernel = { "" };
   g_autoptr (GError) why = NULL;
-  if (sum == NULL || high == NULL || pass->loader->sums (pass->load, sum, high, &damaged, &kernel) != SBK_OK ||
-      damaged < 0)
+  if (sum == NULL || high == NULL || pass->loader->sums (pass->load, sum, high, &damaged, &kernel) != SBK_OK || damaged < 0)
     return;
   explain (pass, frame_of (pass, batch->stride, damaged), &why);
   if (error != NULL) {
@@ -284,8 +283,8 @@ device_pass_run (SbDevicePass *pass, gint64 stride, double from, double to, GErr
   for (guint w = 0; w < workers; w++)
     fd[w] = -1;
   for (; good && batch.first < total; batch.first += batch.n)
-    good = push_batch (&batch, total - batch.first, &why) &&
-           progress_step (pass->progress, from + (to - from) * (double)(batch.first + batch.n) / (double)total, &why);
+    good = push_batch (&batch, total - batch.first, &why)
+           && progress_step (pass->progress, from + (to - from) * (double)(batch.first + batch.n) / (double)total, &why);
   if (!good && (why->code == SB_ERROR_IO || why->code == SB_ERROR_DATA))
     earlier_damage (&batch, &why);
   for (guint w = 0; w < workers; w++)

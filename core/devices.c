@@ -20,13 +20,13 @@ typedef struct Card {
 struct SbDevices {
   const SbRanks *ranks;
   int size;
-  Card *card;     /* [size] */
-  int sharers;    /* ranks on this one's device */
+  Card *card;          /* [size] */
+  int sharers;         /* ranks on this one's device */
   gboolean each_alone; /* every rank of all */
   gboolean joined;
-  gint64 deadline; /* of connecting, monotonic time; 0: none */
+  gint64 deadline;            /* of connecting, monotonic time; 0: none */
   char link[SBK_DEVICE_TEXT]; /* what connects them */
-  char *why;      /* they are not connected; NULL: no reason */
+  char *why;                  /* they are not connected; NULL: no reason */
   gboolean said;
 };
 
@@ -58,8 +58,7 @@ devices_choose (const SbRanks *ranks)
   int n = list != NULL ? (int)g_strv_length (list) : count_gpus ();
   if (n < 2)
     return;
-  g_autofree char *mine = list != NULL ? g_strdup (list[ranks->local_rank % n])
-                                       : g_strdup_printf ("%d", ranks->local_rank % n);
+  g_autofree char *mine = list != NULL ? g_strdup (list[ranks->local_rank % n]) : g_strdup_printf ("%d", ranks->local_rank % n);
   g_setenv (visible, mine, TRUE);
 }
 

@@ -97,8 +97,7 @@ flood (const double *value, gint64 rows, gint64 cols, double level, gint64 seed,
 
 /* The few regions above level that hold most. */
 static int
-find_regions (const double *value, gint64 rows, gint64 cols, double level, guint8 *seen, gint64 *stack,
-              Region best[N_REGIONS])
+find_regions (const double *value, gint64 rows, gint64 cols, double level, guint8 *seen, gint64 *stack, Region best[N_REGIONS])
 {
   int n = 0;
   memset (seen, 0, (gsize)(rows * cols));
@@ -126,8 +125,7 @@ score (const SbDisk *disk, const DiskQuality *q)
   if (contrast < 0.25 || q->filled < 0.7 || q->spilt > 0.3 || q->seen < 0.25 || q->sharpness < 0.4
       || q->plateau - q->outside < 3.5 * q->noise || q->scatter > MAX (0.8, 0.06 * disk->radius))
     return 0;
-  return disk->radius * disk->radius * (q->plateau - q->outside) * q->filled * (1 - q->spilt) * q->seen
-         * q->sharpness;
+  return disk->radius * disk->radius * (q->plateau - q->outside) * q->filled * (1 - q->spilt) * q->seen * q->sharpness;
 }
 
 /* The best circle of at least some radius on one smoothed pattern; FALSE where none looks like a disk. */
@@ -138,14 +136,12 @@ search (const DiskImage *image, double top, double least, guint8 *seen, gint64 *
   SbDisk tried = { { NAN, NAN }, NAN };
   for (int l = 1; l <= N_LEVELS; l++) {
     Region region[N_REGIONS];
-    int n = find_regions (image->value, image->rows, image->cols, top * pow (LEVEL_RATIO, l), seen, stack,
-                          region);
+    int n = find_regions (image->value, image->rows, image->cols, top * pow (LEVEL_RATIO, l), seen, stack, region);
     for (int k = 0; k < n; k++) {
       SbDisk candidate = region[k].disk;
       DiskQuality quality;
-      double moved =
-          hypot (hypot (candidate.centre[0] - tried.centre[0], candidate.centre[1] - tried.centre[1]),
-                 candidate.radius - tried.radius);
+      double moved = hypot (hypot (candidate.centre[0] - tried.centre[0], candidate.centre[1] - tried.centre[1]),
+                            candidate.radius - tried.radius);
       if (moved < 0.2) /* the next threshold finds the same edge again */
         continue;
       tried = candidate;
@@ -170,13 +166,13 @@ relative_noise (const DiskImage *image, const SbDisk *disk, const double *mean)
   for (gint64 row = 0; row < image->rows; row++)
     for (gint64 col = 0; col + 1 < image->cols; col++) {
       gint64 i = row * image->cols + col;
-      if (hypot (row - disk->centre[0], col - disk->centre[1]) < 0.8 * disk->radius && !image->skip[i]
-          && !image->skip[i + 1]) {
+      if (hypot (row - disk->centre[0], col - disk->centre[1]) < 0.8 * disk->radius && !image->skip[i] && !image->skip[i + 1]) {
         image->scratch[n++] = fabs (mean[i + 1] - mean[i]);
         plateau += mean[i];
       }
     }
-  return n > 0 && plateau > 0 ? 1.4826 / G_SQRT2 * order_select (image->scratch, (gsize)n, (gsize)n / 2) * (double)n / plateau : 1;
+  return n > 0 && plateau > 0 ? 1.4826 / G_SQRT2 * order_select (image->scratch, (gsize)n, (gsize)n / 2) * (double)n / plateau
+                              : 1;
 }
 
 typedef struct Work {
@@ -241,8 +237,7 @@ disk_find (const double *mean, const guint8 *bad, gint64 rows, gint64 cols, SbDi
   g_auto (Work) work = { 0 };
   if ((work.smoothed = sb_alloc (n, sizeof (double), what, error)) == NULL
       || (work.scratch = sb_alloc (n, sizeof (double), what, error)) == NULL
-      || (work.skip = sb_alloc (n, 1, what, error)) == NULL
-      || (work.seen = sb_alloc (n, 1, what, error)) == NULL
+      || (work.skip = sb_alloc (n, 1, what, error)) == NULL || (work.seen = sb_alloc (n, 1, what, error)) == NULL
       || (work.stack = sb_alloc (n, sizeof (gint64), what, error)) == NULL)
     return FALSE;
   if (!prepare (mean, bad, rows, cols, &work, error))

@@ -57,8 +57,7 @@ coverage (const DiskQuality *quality, double value)
 
 /* The area that the edge has more than the circle, sector by sector. */
 static void
-measure_edge (const DiskImage *image, const SbDisk *disk, const DiskQuality *quality, double width,
-              Edge *edge)
+measure_edge (const DiskImage *image, const SbDisk *disk, const DiskQuality *quality, double width, Edge *edge)
 {
   edge->n = CLAMP ((int)(2 * G_PI * disk->radius / 2.5), MIN_SECTORS, MAX_SECTORS);
   for (int j = 0; j < edge->n; j++) {
@@ -172,14 +171,11 @@ judge (const DiskImage *image, const SbDisk *disk, DiskQuality *quality)
   double radius = disk->radius, margin = MAX (1.5, 0.1 * radius), reach = radius + 3.5;
   double inner = median_between (image, disk, MAX (radius - 1 - margin, 0), MAX (radius - 1, 1.01), 1);
   double outer = median_between (image, disk, radius + 1, radius + 1 + margin, 1);
-  quality->sharpness =
-      isfinite (inner) && isfinite (outer) ? (inner - outer) / (quality->plateau - quality->outside) : 0;
+  quality->sharpness = isfinite (inner) && isfinite (outer) ? (inner - outer) / (quality->plateau - quality->outside) : 0;
   quality->noise = scatter_outside (image, disk);
   gint64 in = 0, filled = 0, out = 0, spilt = 0;
-  for (gint64 row = (gint64)MAX (disk->centre[0] - reach, 0);
-       row < MIN (disk->centre[0] + reach, image->rows); row++)
-    for (gint64 col = (gint64)MAX (disk->centre[1] - reach, 0);
-         col < MIN (disk->centre[1] + reach, image->cols); col++) {
+  for (gint64 row = (gint64)MAX (disk->centre[0] - reach, 0); row < MIN (disk->centre[0] + reach, image->rows); row++)
+    for (gint64 col = (gint64)MAX (disk->centre[1] - reach, 0); col < MIN (disk->centre[1] + reach, image->cols); col++) {
       gint64 i = row * image->cols + col;
       if (image->skip[i])
         continue;

@@ -19,20 +19,20 @@ static const char *const engines[] = { "auto", "local", "mpi", NULL };
 static const SbParam rows[] = {
   { "backend", "Backend", "", "What computes: a GPU where there is one (auto), or the named one.", SB_PARAM_CHOICE,
     G_STRUCT_OFFSET (SbEngineOptions, backend), NAN, "auto", 0, 0, 0, 0, backends, NULL, SB_PARAM_NO_RECORD },
-  { "engine", "Processes", "", "Whether this process works alone (local) or shares each acquisition with those that mpirun started "
-    "beside it (mpi); auto: with them, where there are any.", SB_PARAM_CHOICE, G_STRUCT_OFFSET (SbEngineOptions, engine), NAN,
-    "auto", 0, 0, 0, 0, engines, NULL, SB_PARAM_NO_RECORD | SB_PARAM_ADVANCED },
+  { "engine", "Processes", "",
+    "Whether this process works alone (local) or shares each acquisition with those that mpirun started "
+    "beside it (mpi); auto: with them, where there are any.",
+    SB_PARAM_CHOICE, G_STRUCT_OFFSET (SbEngineOptions, engine), NAN, "auto", 0, 0, 0, 0, engines, NULL,
+    SB_PARAM_NO_RECORD | SB_PARAM_ADVANCED },
   { "precision", "Precision", "", "Arithmetic of a (q, k) pair: single, or double for checking.", SB_PARAM_CHOICE,
     G_STRUCT_OFFSET (SbEngineOptions, precision), NAN, "single", 0, 0, 0, 0, precisions, NULL, SB_PARAM_ADVANCED },
   { "threads", "Threads", "", "Threads of the CPU; 0 takes all that the process may use.", SB_PARAM_INT,
-    G_STRUCT_OFFSET (SbEngineOptions, threads), 0, NULL, 0, 1024, 0, 64, NULL, NULL,
-    SB_PARAM_NO_RECORD | SB_PARAM_ADVANCED },
+    G_STRUCT_OFFSET (SbEngineOptions, threads), 0, NULL, 0, 1024, 0, 64, NULL, NULL, SB_PARAM_NO_RECORD | SB_PARAM_ADVANCED },
   { "memory", "Memory", "GB", "Memory the library may use; not given: the machine's.", SB_PARAM_DOUBLE,
     G_STRUCT_OFFSET (SbEngineOptions, memory), NAN, NULL, 0.05, 1e5, 1, 64, NULL, NULL,
     SB_PARAM_NO_RECORD | SB_PARAM_ADVANCED },
   { "cuda_module", "CUDA module", "", "File of the CUDA module where it does not lie beside the library.", SB_PARAM_PATH,
-    G_STRUCT_OFFSET (SbEngineOptions, cuda_module), NAN, NULL, 0, 0, 0, 0, NULL, NULL,
-    SB_PARAM_NO_RECORD | SB_PARAM_ADVANCED },
+    G_STRUCT_OFFSET (SbEngineOptions, cuda_module), NAN, NULL, 0, 0, 0, 0, NULL, NULL, SB_PARAM_NO_RECORD | SB_PARAM_ADVANCED },
 };
 const SbParamGroup engine_params = { "engine", "Engine", sizeof (SbEngineOptions), rows, G_N_ELEMENTS (rows) };
 

@@ -9,11 +9,11 @@
 #include "kernels/backend.h"
 
 typedef struct SbEngineOptions {
-  char *backend;    /* auto | cpu | cuda */
-  char *engine;     /* auto | local | mpi */
-  char *precision;  /* single | double */
-  gint64 threads;   /* 0: as many as the process may use (SIDEBAND_THREADS, affinity) */
-  double memory;    /* GB the library may use; NAN: no limit but the machine's */
+  char *backend;   /* auto | cpu | cuda */
+  char *engine;    /* auto | local | mpi */
+  char *precision; /* single | double */
+  gint64 threads;  /* 0: as many as the process may use (SIDEBAND_THREADS, affinity) */
+  double memory;   /* GB the library may use; NAN: no limit but the machine's */
   char *cuda_module;
 } SbEngineOptions;
 
@@ -33,15 +33,15 @@ typedef struct SbRanks SbRanks;
 typedef struct SbEngine {
   const SbkBackend *backend;
   SbkContext *context;
-  gboolean precise;  /* float64 pairs and float64 G */
+  gboolean precise; /* float64 pairs and float64 G */
   guint threads;
-  guint64 memory;    /* bytes; 0: no limit */
+  guint64 memory; /* bytes; 0: no limit */
   GThreadPool *pool;
-  GPid owner;        /* a forked child cannot use it */
-  const SbReduce *reduce; /* borrowed; NULL: this process has all pixels */
-  SbRanks *ranks;    /* NULL: alone */
+  GPid owner;                /* a forked child cannot use it */
+  const SbReduce *reduce;    /* borrowed; NULL: this process has all pixels */
+  SbRanks *ranks;            /* NULL: alone */
   struct SbDevices *devices; /* of all ranks; NULL: alone */
-  guint neighbours;  /* processes of this machine that work together, this one too */
+  guint neighbours;          /* processes of this machine that work together, this one too */
 } SbEngine;
 
 SbEngine *engine_new (const SbEngineOptions *options, GError **error);

@@ -3,7 +3,7 @@
 #include <locale.h>
 #include <stdarg.h>
 
-G_DEFINE_QUARK (sideband-error, sb_error)
+G_DEFINE_QUARK (sideband - error, sb_error)
 
 /* Numbers with a point, whatever the host's locale. */
 char *
@@ -52,7 +52,7 @@ sb_alloc (gsize count, gsize size, const char *what, GError **error)
 {
   gpointer p = g_try_malloc_n (MAX (count, 1), size);
   if (p == NULL)
-    sb_fail (error, SB_ERROR_MEMORY, "%s need %.1f MB of memory, which could not be had; give a smaller scan region.",
-             what, (double)count * (double)size / 1e6);
+    sb_fail (error, SB_ERROR_MEMORY, "%s need %.1f MB of memory, which could not be had; give a smaller scan region.", what,
+             (double)count * (double)size / 1e6);
   return p;
 }

@@ -27,14 +27,16 @@ export_probe (SbCommand *command, const SbCoordinates *at, GError **error)
   gint64 n = probe->n;
   double nm = probe->step / 10;
   if (probe->cramped)
-    setup_warn (&command->setup, "The probe is wider than the %.3g nm of its picture; what leaves it at one side enters at "
-                "the other.", (double)n * nm);
+    setup_warn (&command->setup,
+                "The probe is wider than the %.3g nm of its picture; what leaves it at one side enters at "
+                "the other.",
+                (double)n * nm);
   add_square (command, "probe", "probe intensity", "", g_steal_pointer (&probe->intensity), n, nm, "nm");
   add_square (command, "probe_phase", "probe phase", "rad", g_steal_pointer (&probe->wave_phase), n, nm, "nm");
-  add_square (command, "probe_reciprocal", "aperture amplitude", "", g_steal_pointer (&probe->amplitude), n,
-              probe->angle_step, "mrad");
-  add_square (command, "probe_reciprocal_phase", "aperture phase", "rad", g_steal_pointer (&probe->phase), n,
-              probe->angle_step, "mrad");
+  add_square (command, "probe_reciprocal", "aperture amplitude", "", g_steal_pointer (&probe->amplitude), n, probe->angle_step,
+              "mrad");
+  add_square (command, "probe_reciprocal_phase", "aperture phase", "rad", g_steal_pointer (&probe->phase), n, probe->angle_step,
+              "mrad");
   return TRUE;
 }
 

@@ -13,11 +13,11 @@ extern const SbParamGroup export_params;
 
 /* The probe P (k) = A (k) exp (-i chi (k)), zero frequency and r = 0 at [n / 2][n / 2]. */
 typedef struct SbProbe {
-  gint64 n;                 /* [n][n] */
-  double step;              /* angstrom in real space */
-  double angle_step;        /* mrad in reciprocal space */
-  gboolean cramped;         /* it is wider than the largest field: what leaves at one side enters at the other */
-  float *amplitude, *phase; /* A, -chi in rad (0 outside) */
+  gint64 n;                      /* [n][n] */
+  double step;                   /* angstrom in real space */
+  double angle_step;             /* mrad in reciprocal space */
+  gboolean cramped;              /* it is wider than the largest field: what leaves at one side enters at the other */
+  float *amplitude, *phase;      /* A, -chi in rad (0 outside) */
   float *intensity, *wave_phase; /* |psi|^2, summing to 1; arg psi in rad */
 } SbProbe;
 /* edge: width of the aperture's ramp in units of k_max. */

@@ -154,8 +154,9 @@ grid_make (const SbSpectrum *spectrum, const gint64 factor[2], double per_row, d
   grid->stamp = next_stamp ();
   grid->kept = g_new0 (struct SbFineRings, 1);
   if (half_size (grid->rows, grid->cols) > G_MAXINT) {
-    sb_fail (error, SB_ERROR_ARGUMENT, "An image of %" G_GINT64_FORMAT " x %" G_GINT64_FORMAT
-             " pixels is too large; give a smaller upsampling.", grid->rows, grid->cols);
+    sb_fail (error, SB_ERROR_ARGUMENT,
+             "An image of %" G_GINT64_FORMAT " x %" G_GINT64_FORMAT " pixels is too large; give a smaller upsampling.",
+             grid->rows, grid->cols);
     return NULL;
   }
   if (!grid_alloc (grid, half_size (grid->rows, grid->cols), &vx, &vy, &source, &conj, error))
@@ -206,7 +207,8 @@ fine_grid_new (SbSpectrum *spectrum, const gint64 factor[2], GError **error)
   double per_col = 1 / ((double)spectrum->scan_cols * step[1] * spectrum->k_max);
   SbFineGrid *grid = spectrum->fine;
   gboolean same = grid != NULL && grid->factor[0] == factor[0] && grid->factor[1] == factor[1];
-  gboolean aimed = same && grid->frame.rotation == spectrum->frame.rotation && grid->frame.transpose == spectrum->frame.transpose;
+  gboolean aimed = same && grid->frame.rotation == spectrum->frame.rotation
+                   && grid->frame.transpose == spectrum->frame.transpose;
   if (same && (aimed || grid->refs == 0)) {
     if (!aimed)
       grid_aim (grid, spectrum, per_row, per_col);

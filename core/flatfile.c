@@ -96,8 +96,7 @@ flatfile_bytes (SbFlatFile *file, gint64 offset, gsize n, gpointer out, GError *
 }
 
 gboolean
-flatfile_describe (SbFlatFile *file, gint64 offset, const SbStored *stored, gint64 wanted, SbHeader *header,
-                   GError **error)
+flatfile_describe (SbFlatFile *file, gint64 offset, const SbStored *stored, gint64 wanted, SbHeader *header, GError **error)
 {
   gint64 frame_bytes, total, end;
   file->offset = offset;
@@ -114,8 +113,8 @@ flatfile_describe (SbFlatFile *file, gint64 offset, const SbStored *stored, gint
   header->frames = MIN (wanted, MAX (file->size - offset, 0) / frame_bytes);
   header->expected_frames = wanted;
   if (header->frames < wanted)
-    header->missing = g_strdup_printf ("%s is truncated (have %" G_GINT64_FORMAT
-                                       " bytes, needs %" G_GINT64_FORMAT " bytes): copy it again.",
+    header->missing = g_strdup_printf ("%s is truncated (have %" G_GINT64_FORMAT " bytes, needs %" G_GINT64_FORMAT
+                                       " bytes): copy it again.",
                                        file->path, file->size, end);
   return TRUE;
 }
@@ -127,8 +126,7 @@ read_numbers (SbFlatFile *file, gint64 first, gsize bytes, gpointer out, GError 
   gssize got = flatfile_bytes (file, file->offset + first * frame_bytes, bytes, out, error);
   if (got < 0 || (gsize)got == bytes)
     return got >= 0;
-  return sb_fail (error, SB_ERROR_IO,
-                  "%s ends in frame %" G_GINT64_FORMAT ": it was shortened while it was read.", file->path,
+  return sb_fail (error, SB_ERROR_IO, "%s ends in frame %" G_GINT64_FORMAT ": it was shortened while it was read.", file->path,
                   first + (gint64)got / frame_bytes);
 }
 

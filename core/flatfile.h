@@ -22,8 +22,8 @@ gint64 flatfile_size (const SbFlatFile *file);
 gssize flatfile_bytes (SbFlatFile *file, gint64 offset, gsize n, gpointer out, GError **error);
 /* How many whole frames are there; their bytes are remembered for flatfile_read. Where fewer than `wanted`
  * are: header's frames, expected_frames and missing say so. FALSE: a shape that cannot be. */
-gboolean flatfile_describe (SbFlatFile *file, gint64 offset, const SbStored *stored, gint64 wanted,
-                            SbHeader *header, GError **error);
+gboolean flatfile_describe (SbFlatFile *file, gint64 offset, const SbStored *stored, gint64 wanted, SbHeader *header,
+                            GError **error);
 gboolean flatfile_read (SbFlatFile *file, gint64 first, gint64 n, gpointer out, GError **error);
 /* As SbFormat's chunks; FALSE where numbers are widened. */
 gboolean flatfile_chunks (SbFlatFile *file, gint64 first, gint64 n, SbChunkCodec *codec, SbFrameChunk *out);

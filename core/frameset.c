@@ -32,21 +32,16 @@ widen (gconstpointer how, const guint8 *stored, gpointer out)
 }
 
 gboolean
-frame_layout (const SbStored *stored, gint64 rows, gint64 cols, gint64 before, gint64 after,
-              SbFrameLayout *layout)
+frame_layout (const SbStored *stored, gint64 rows, gint64 cols, gint64 before, gint64 after, SbFrameLayout *layout)
 {
   gint64 total;
-  *layout = (SbFrameLayout){
-    .before = before, .after = after, .size = dtype_size (stored->dtype), .swap = stored->swap
-  };
+  *layout = (SbFrameLayout){ .before = before, .after = after, .size = dtype_size (stored->dtype), .swap = stored->swap };
   if (stored->widen)
     layout->decode = widen;
-  return rows > 0 && cols > 0 && before >= 0 && after >= 0 &&
-         !__builtin_mul_overflow (rows, cols, &layout->pixels) &&
-         !__builtin_mul_overflow (layout->pixels, (gint64)stored->size, &layout->stored) &&
-         !__builtin_mul_overflow (layout->pixels, (gint64)layout->size, &total) &&
-         !__builtin_add_overflow (before, layout->stored, &total) &&
-         !__builtin_add_overflow (total, after, &total);
+  return rows > 0 && cols > 0 && before >= 0 && after >= 0 && !__builtin_mul_overflow (rows, cols, &layout->pixels)
+         && !__builtin_mul_overflow (layout->pixels, (gint64)stored->size, &layout->stored)
+         && !__builtin_mul_overflow (layout->pixels, (gint64)layout->size, &total)
+         && !__builtin_add_overflow (before, layout->stored, &total) && !__builtin_add_overflow (total, after, &total);
 }
 
 gint64
@@ -114,9 +109,8 @@ frameset_truncated (const SbFrameLayout *layout, const char *path, gint64 have, 
 {
   /* What a header asks for may be beyond 64 bits. */
   double need = (double)offset + (double)frames * (double)frame_layout_bytes (layout) - (double)layout->after;
-  return g_strdup_printf ("%s is truncated (have %" G_GINT64_FORMAT
-                          " bytes, needs %.0f bytes): copy it again.",
-                          path, have, need);
+  return g_strdup_printf ("%s is truncated (have %" G_GINT64_FORMAT " bytes, needs %.0f bytes): copy it again.", path, have,
+                          need);
 }
 
 static guint
@@ -126,21 +120,19 @@ find_part (const SbFrameSet *set, gint64 frame)
 }
 
 static gboolean
-read_bytes (SbFlatFile *file, const Part *part, gint64 offset, gsize n, gpointer out, gint64 frame,
-            GError **error)
+read_bytes (SbFlatFile *file, const Part *part, gint64 offset, gsize n, gpointer out, gint64 frame, GError **error)
 {
   gssize got = flatfile_bytes (file, offset, n, out, error);
   if (got < 0 || (gsize)got == n)
     return got >= 0;
-  return sb_fail (error, SB_ERROR_IO,
-                  "%s ends in frame %" G_GINT64_FORMAT ": it was shortened while it was read.", part->path,
+  return sb_fail (error, SB_ERROR_IO, "%s ends in frame %" G_GINT64_FORMAT ": it was shortened while it was read.", part->path,
                   frame);
 }
 
 /* n frames of one file, from the first-th of the set on. scratch: room for a stored frame, with decode. */
 static gboolean
-read_part (const SbFrameSet *set, SbFlatFile *file, const Part *part, gint64 first, gint64 n, guint8 *scratch,
-           guint8 *out, GError **error)
+read_part (const SbFrameSet *set, SbFlatFile *file, const Part *part, gint64 first, gint64 n, guint8 *scratch, guint8 *out,
+           GError **error)
 {
   const SbFrameLayout *layout = &set->layout;
   gsize delivered = (gsize)layout->pixels * layout->size;
@@ -151,8 +143,8 @@ read_part (const SbFrameSet *set, SbFlatFile *file, const Part *part, gint64 fir
   } else
     for (gint64 i = 0; i < n; i++, at += set->stride) {
       guint8 *frame = out + (gsize)i * delivered;
-      if (!read_bytes (file, part, at + layout->before, (gsize)layout->stored,
-                       layout->decode != NULL ? scratch : frame, first + i, error))
+      if (!read_bytes (file, part, at + layout->before, (gsize)layout->stored, layout->decode != NULL ? scratch : frame,
+                       first + i, error))
         return FALSE;
       if (layout->decode != NULL)
         layout->decode (layout->how, scratch, frame);
@@ -199,8 +191,7 @@ frameset_chunks (const SbFrameSet *set, gint64 first, gint64 n, SbChunkCodec *co
   for (guint i = find_part (set, first); n > 0; i++) {
     const Part *part = &g_array_index (set->parts, Part, i);
     for (; n > 0 && first < part->first + part->frames; first++, n--)
-      *out++ = (SbFrameChunk){ part->path,
-                               (guint64)(part->offset + (first - part->first) * set->stride + layout->before),
+      *out++ = (SbFrameChunk){ part->path, (guint64)(part->offset + (first - part->first) * set->stride + layout->before),
                                (guint64)layout->stored, 0 };
   }
   return TRUE;

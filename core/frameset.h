@@ -18,8 +18,7 @@ typedef struct SbFrameLayout {
   gconstpointer how; /* the format's own; not freed */
 } SbFrameLayout;
 /* The layout of plain numbers. FALSE: no such frame (not positive, or beyond 64 bits). */
-gboolean frame_layout (const SbStored *stored, gint64 rows, gint64 cols, gint64 before, gint64 after,
-                       SbFrameLayout *layout);
+gboolean frame_layout (const SbStored *stored, gint64 rows, gint64 cols, gint64 before, gint64 after, SbFrameLayout *layout);
 gint64 frame_layout_bytes (const SbFrameLayout *layout); /* from one frame to the next */
 
 typedef struct SbFrameSet SbFrameSet;
@@ -37,7 +36,6 @@ gboolean frameset_read (const SbFrameSet *set, gint64 first, gint64 n, gpointer 
 gboolean frameset_chunks (const SbFrameSet *set, gint64 first, gint64 n, SbChunkCodec *codec, SbFrameChunk *out);
 /* "PATH is truncated (have N bytes, needs M bytes): copy it again." where frames from offset on do not fit.
  */
-char *frameset_truncated (const SbFrameLayout *layout, const char *path, gint64 have, gint64 offset,
-                          gint64 frames);
+char *frameset_truncated (const SbFrameLayout *layout, const char *path, gint64 have, gint64 offset, gint64 frames);
 
 #endif

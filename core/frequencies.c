@@ -15,8 +15,8 @@ typedef struct {
   int shell;
 } Frequency;
 
-static const double shells[] = {0.08, 0.16, 0.25, 0.325, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0,
-                                1.1,  1.2,  1.3,  1.4,   1.5, 1.6, 1.7, 1.8, 1.9, 2.0};
+static const double shells[] = { 0.08, 0.16, 0.25, 0.325, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0,
+                                 1.1,  1.2,  1.3,  1.4,   1.5, 1.6, 1.7, 1.8, 1.9, 2.0 };
 
 static int
 by_radius (const void *a, const void *b)
@@ -59,11 +59,10 @@ frequencies_list (gint64 n_rows, gint64 n_cols, const double step[2], double k_m
   for (gint64 i = 0; i < n_rows; i++)
     for (gint64 j = 0; j < n_cols; j++) {
       gint64 si = signed_frequency (i, n_rows), sj = signed_frequency (j, n_cols);
-      gint64 ni = signed_frequency ((n_rows - i) % n_rows, n_rows),
-             nj = signed_frequency ((n_cols - j) % n_cols, n_cols);
+      gint64 ni = signed_frequency ((n_rows - i) % n_rows, n_rows), nj = signed_frequency ((n_cols - j) % n_cols, n_cols);
       if ((si == 0 && sj == 0) || si < ni || (si == ni && sj < nj))
         continue;
-      Frequency f = {.index = i * n_cols + j};
+      Frequency f = { .index = i * n_cols + j };
       f.row = (double)si / ((double)n_rows * step[0] * k_max);
       f.col = (double)sj / ((double)n_cols * step[1] * k_max);
       f.r = hypot (f.row, f.col);
@@ -103,7 +102,7 @@ sort_bins (SbEngine *engine, GArray *list, gint64 bins, int (*bin) (const Freque
   g_autofree gint64 *start = g_new0 (gint64, bins + 2);
   g_autofree Frequency *room = sb_alloc (list->len, sizeof *room, "The frequencies", error);
   Frequency *f = (Frequency *)(gpointer)list->data;
-  Bins b = {room, start, compare};
+  Bins b = { room, start, compare };
   if (room == NULL)
     return FALSE;
   for (guint i = 0; i < list->len; i++)

@@ -27,8 +27,7 @@ fill_good (SbGather *gather)
 }
 
 SbGather *
-gather_new (SbEngine *engine, SbAcquisition *acquisition, const double centre[2], double radius,
-            GError **error)
+gather_new (SbEngine *engine, SbAcquisition *acquisition, const double centre[2], double radius, GError **error)
 {
   if (!engine_check (engine, error))
     return NULL;
@@ -55,8 +54,7 @@ gather_new (SbEngine *engine, SbAcquisition *acquisition, const double centre[2]
   gsize size = (gsize)gather->size;
   gboolean whole = gather->stored != SB_F32;
   gather->tile = alloc_zero ((gsize)gather->n_tiles, sizeof *gather->tile, error);
-  gboolean ok = gather->tile != NULL
-                && (gather->good = alloc_zero (size, whole ? gather->item : 1, error)) != NULL
+  gboolean ok = gather->tile != NULL && (gather->good = alloc_zero (size, whole ? gather->item : 1, error)) != NULL
                 && (gather->high = alloc_zero (size, sizeof (double), error)) != NULL
                 && (gather->not_finite = alloc_zero (size, 1, error)) != NULL
                 && (gather->frame_sum = alloc_zero ((gsize)gather->positions, sizeof (double), error)) != NULL
@@ -169,8 +167,7 @@ end_look (SbGather *gather, GError **error)
 
 /* Takes frames for the first look; *taken of them. */
 static gboolean
-look_at (SbGather *gather, gint64 n, const gint64 *position, gconstpointer frames, gint64 *taken,
-         GError **error)
+look_at (SbGather *gather, gint64 n, const gint64 *position, gconstpointer frames, gint64 *taken, GError **error)
 {
   gsize bytes = (gsize)gather->size * gather->item;
   gboolean ok = check_state (gather, "Frames cannot be pushed", error);
@@ -209,8 +206,8 @@ push_block (SbGather *gather, gint64 n, const gint64 *position, const char *fram
 
 /* Converts the used frames block by block and passes them on. */
 static gboolean
-push_frames (SbGather *gather, gint64 first, gint64 n, const char *frames, SbDtype dtype,
-             const gint64 strides[3], GError **error)
+push_frames (SbGather *gather, gint64 first, gint64 n, const char *frames, SbDtype dtype, const gint64 strides[3],
+             GError **error)
 {
   gsize bytes = (gsize)gather->size * gather->item;
   g_autofree char *block = sb_alloc ((gsize)MIN (n, gather->block), bytes, "A block of frames", error);
@@ -243,28 +240,25 @@ claim (SbGather *gather, gint64 first, gint64 n, GError **error)
     return FALSE;
   for (gint64 f = first; f < first + n; f++)
     if (gather->seen[f])
-      return sb_fail (error, SB_ERROR_ARGUMENT,
-                      "Frame %" G_GINT64_FORMAT " was pushed twice; push every frame once.", f);
+      return sb_fail (error, SB_ERROR_ARGUMENT, "Frame %" G_GINT64_FORMAT " was pushed twice; push every frame once.", f);
   memset (gather->seen + first, 1, (gsize)n);
   gather->active++;
   return TRUE;
 }
 
 gboolean
-gather_push (SbGather *gather, gint64 first, gint64 n, gconstpointer frames, SbDtype dtype,
-             const gint64 strides[3], GError **error)
+gather_push (SbGather *gather, gint64 first, gint64 n, gconstpointer frames, SbDtype dtype, const gint64 strides[3],
+             GError **error)
 {
   if (!engine_check (gather->engine, error))
     return FALSE;
   if (first < 0 || n < 0 || first > gather->total || n > gather->total - first)
     return sb_fail (error, SB_ERROR_ARGUMENT,
                     "Frames %" G_GINT64_FORMAT " to %" G_GINT64_FORMAT " are outside of the "
-                    "acquisition, which has frames 0 to %" G_GINT64_FORMAT
-                    "; check scan_shape and the frame index.",
+                    "acquisition, which has frames 0 to %" G_GINT64_FORMAT "; check scan_shape and the frame index.",
                     first, (gint64)((guint64)first + (guint64)n - 1), gather->total - 1);
   if (!dtype_fits (dtype, gather->dtype))
-    return sb_fail (error, SB_ERROR_ARGUMENT,
-                    "Frames of type %s do not fit the declared type %s; declare dtype %s.",
+    return sb_fail (error, SB_ERROR_ARGUMENT, "Frames of type %s do not fit the declared type %s; declare dtype %s.",
                     dtype_name (dtype), dtype_name (gather->dtype), dtype_name (dtype));
   if (n == 0)
     return TRUE;
@@ -298,8 +292,7 @@ check_complete (const SbGather *gather, GError **error)
   if (missing >= 0)
     return sb_fail (error, SB_ERROR_DATA,
                     "Only %" G_GINT64_FORMAT " of the %" G_GINT64_FORMAT " frames of the scan came; "
-                    "frame %" G_GINT64_FORMAT
-                    " is the first one missing: push it and all others before finish.",
+                    "frame %" G_GINT64_FORMAT " is the first one missing: push it and all others before finish.",
                     came, gather->positions, missing);
   return TRUE;
 }
@@ -313,8 +306,7 @@ gather_finish (SbGather *gather, GError **error)
   g_mutex_lock (&gather->lock);
   gboolean ok = check_state (gather, "Finish cannot be called", error);
   if (ok && gather->active > 0)
-    ok = sb_fail (error, SB_ERROR_STATE,
-                  "Frames are still being pushed; call finish when all pushes have returned.");
+    ok = sb_fail (error, SB_ERROR_STATE, "Frames are still being pushed; call finish when all pushes have returned.");
   ok = ok && check_complete (gather, error);
   if (ok) {
     if (gather->state != GATHER_LOOKING || end_look (gather, error))

@@ -29,11 +29,11 @@ struct SbGather {
   SbAcquisition *acquisition;
   double centre[2], radius; /* given by the user, or NAN */
   gint64 rows, cols, size, positions, total;
-  SbDtype dtype;  /* declared */
-  SbDtype stored; /* of the columns */
-  gsize item;     /* bytes of a stored value */
-  gint64 block;   /* frames gathered together: fewer where frames are large */
-  gboolean shared; /* every rank reads a part of the scan; see core/share.h */
+  SbDtype dtype;      /* declared */
+  SbDtype stored;     /* of the columns */
+  gsize item;         /* bytes of a stored value */
+  gint64 block;       /* frames gathered together: fewer where frames are large */
+  gboolean shared;    /* every rank reads a part of the scan; see core/share.h */
   gint64 first, held; /* scan positions of that part; 0 and all of them where nothing is shared */
 
   gint64 n_tiles;
@@ -46,14 +46,14 @@ struct SbGather {
 
   gint64 n_pixels; /* kept while streaming */
   gint32 *pixel;
-  gpointer counts;   /* [n_pixels][held] */
+  gpointer counts;    /* [n_pixels][held] */
   SbScratch *scratch; /* that they lie in; NULL: in memory */
   gboolean elsewhere; /* a device keeps them */
-  double *frame_sum; /* [positions] over unmasked pixels */
+  double *frame_sum;  /* [positions] over unmasked pixels */
 
   GMutex lock; /* of all below */
   GatherState state;
-  guint8 *seen; /* [total] */
+  guint8 *seen;  /* [total] */
   guint8 *there; /* [positions] its frame is in the columns */
   gint64 pushed, active;
   gpointer look; /* [GATHER_LOOK][size] stored frames */
@@ -68,15 +68,14 @@ void gather_block (SbGather *gather, guint parts, gint64 n, const gint64 *positi
 
 /* A frame (strides in bytes for row and column) as the stored type, contiguous. FALSE where a value cannot be
  * stored. */
-gboolean gather_convert (const SbGather *gather, gint64 frame, gconstpointer from, SbDtype dtype,
-                         gint64 row_stride, gint64 col_stride, gpointer to, GError **error);
+gboolean gather_convert (const SbGather *gather, gint64 frame, gconstpointer from, SbDtype dtype, gint64 row_stride,
+                         gint64 col_stride, gpointer to, GError **error);
 /* Whether every value of one type is a value of another. */
 gboolean dtype_fits (SbDtype from, SbDtype into);
 
 /* Mean pattern and bad pixels of what the sums hold. sentinels: unmasked pixels that always hold all ones;
  * may be NULL. */
-gboolean
-gather_pattern (SbGather *gather, double hot_factor, SbPattern *pattern, gint64 *sentinels, GError **error);
+gboolean gather_pattern (SbGather *gather, double hot_factor, SbPattern *pattern, gint64 *sentinels, GError **error);
 /* The largest value of an unsigned type; 0 for the others. */
 double dtype_all_ones (SbDtype dtype);
 void pattern_clear (SbPattern *pattern);
@@ -84,8 +83,7 @@ void pattern_clear (SbPattern *pattern);
 gboolean gather_choose (SbGather *gather, GError **error);
 /* At the end: what becomes of each kept pixel. */
 enum { PIXEL_DROPPED, PIXEL_FINAL, PIXEL_REFUSED /* bad, and to be taken out of the frames' sums */ };
-gboolean gather_judge (SbGather *gather, SbPattern *pattern, guint8 **fate, gint64 *n_final,
-                       gint64 *sentinels, GError **error);
+gboolean gather_judge (SbGather *gather, SbPattern *pattern, guint8 **fate, gint64 *n_final, gint64 *sentinels, GError **error);
 /* Sets all sums back to nothing (after the sparse mean). */
 void gather_reset (SbGather *gather);
 /* The columns of the final pixels out of those that streamed. */

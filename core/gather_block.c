@@ -27,42 +27,42 @@ find_runs (gint64 n, const gint64 *position, Runs *runs)
 
 /* Adds up a tile's share of every frame: exact, whatever the order. Sixteen lanes with a fixed count, so that
  * the compiler uses vectors. SUM holds GATHER_BLOCK of the largest T. */
-#define DEFINE_ADD(NAME, T, SUM)                                                                             \
-  static void NAME (SbGather *gather, gint64 t, gint64 n_frames, const T *frames, double *frame_sum)         \
-  {                                                                                                          \
-    enum { LANES = 16 };                                                                                     \
-    gint64 first = t * GATHER_TILE, n = MIN (gather->size - first, GATHER_TILE), whole = n / LANES * LANES;  \
-    const T *good = (const T *)gather->good + first;                                                         \
-    SUM sum[GATHER_TILE] = { 0 };                                                                            \
-    T high[GATHER_TILE] = { 0 };                                                                             \
-    for (gint64 f = 0; f < n_frames; f++) {                                                                  \
-      const T *x = frames + f * gather->size + first;                                                        \
-      SUM lane[LANES] = { 0 };                                                                               \
-      guint64 total = 0;                                                                                     \
-      for (gint64 i = 0; i < whole; i += LANES)                                                              \
-        for (int l = 0; l < LANES; l++) {                                                                    \
-          T value = x[i + l] & good[i + l];                                                                  \
-          sum[i + l] += value;                                                                               \
-          lane[l] += value;                                                                                  \
-          high[i + l] = MAX (high[i + l], value);                                                            \
-        }                                                                                                    \
-      for (gint64 i = whole; i < n; i++) {                                                                   \
-        T value = x[i] & good[i];                                                                            \
-        sum[i] += value;                                                                                     \
-        total += value;                                                                                      \
-        high[i] = MAX (high[i], value);                                                                      \
-      }                                                                                                      \
-      for (int l = 0; l < LANES; l++)                                                                        \
-        total += lane[l];                                                                                    \
-      frame_sum[f] += (double)total;                                                                         \
-    }                                                                                                        \
-    g_mutex_lock (&gather->tile[t].lock);                                                                    \
-    gather->tile[t].frames += n_frames;                                                                      \
-    for (gint64 i = 0; i < n; i++) {                                                                         \
-      gather->sum[first + i] += sum[i];                                                                      \
-      gather->high[first + i] = MAX (gather->high[first + i], (double)high[i]);                              \
-    }                                                                                                        \
-    g_mutex_unlock (&gather->tile[t].lock);                                                                  \
+#define DEFINE_ADD(NAME, T, SUM)                                                                                               \
+  static void NAME (SbGather *gather, gint64 t, gint64 n_frames, const T *frames, double *frame_sum)                           \
+  {                                                                                                                            \
+    enum { LANES = 16 };                                                                                                       \
+    gint64 first = t * GATHER_TILE, n = MIN (gather->size - first, GATHER_TILE), whole = n / LANES * LANES;                    \
+    const T *good = (const T *)gather->good + first;                                                                           \
+    SUM sum[GATHER_TILE] = { 0 };                                                                                              \
+    T high[GATHER_TILE] = { 0 };                                                                                               \
+    for (gint64 f = 0; f < n_frames; f++) {                                                                                    \
+      const T *x = frames + f * gather->size + first;                                                                          \
+      SUM lane[LANES] = { 0 };                                                                                                 \
+      guint64 total = 0;                                                                                                       \
+      for (gint64 i = 0; i < whole; i += LANES)                                                                                \
+        for (int l = 0; l < LANES; l++) {                                                                                      \
+          T value = x[i + l] & good[i + l];                                                                                    \
+          sum[i + l] += value;                                                                                                 \
+          lane[l] += value;                                                                                                    \
+          high[i + l] = MAX (high[i + l], value);                                                                              \
+        }                                                                                                                      \
+      for (gint64 i = whole; i < n; i++) {                                                                                     \
+        T value = x[i] & good[i];                                                                                              \
+        sum[i] += value;                                                                                                       \
+        total += value;                                                                                                        \
+        high[i] = MAX (high[i], value);                                                                                        \
+      }                                                                                                                        \
+      for (int l = 0; l < LANES; l++)                                                                                          \
+        total += lane[l];                                                                                                      \
+      frame_sum[f] += (double)total;                                                                                           \
+    }                                                                                                                          \
+    g_mutex_lock (&gather->tile[t].lock);                                                                                      \
+    gather->tile[t].frames += n_frames;                                                                                        \
+    for (gint64 i = 0; i < n; i++) {                                                                                           \
+      gather->sum[first + i] += sum[i];                                                                                        \
+      gather->high[first + i] = MAX (gather->high[first + i], (double)high[i]);                                                \
+    }                                                                                                                          \
+    g_mutex_unlock (&gather->tile[t].lock);                                                                                    \
   }
 
 DEFINE_ADD (add_u8, guint8, guint32)
@@ -116,24 +116,23 @@ add_f32 (SbGather *gather, gint64 t, gint64 n_frames, const float *frames, doubl
 
 /* Turns kept pixels of a tile from frames to columns through a small square that stays in the cache: reading
  * along frames and writing along columns both touch whole cache lines. */
-#define DEFINE_TURN(NAME, T)                                                                                 \
-  static void NAME (SbGather *gather, gint64 t, gint64 n_frames, const Runs *runs, const T *frames)          \
-  {                                                                                                          \
-    T square[GATHER_GROUP][GATHER_BLOCK];                                                                    \
-    const GatherTile *tile = &gather->tile[t];                                                               \
-    for (gint64 k = tile->kept[0]; k < tile->kept[1]; k += GATHER_GROUP) {                                   \
-      gint64 n = MIN (tile->kept[1] - k, GATHER_GROUP);                                                      \
-      const gint32 *pixel = gather->pixel + k;                                                               \
-      for (gint64 f = 0; f < n_frames; f++)                                                                  \
-        for (gint64 j = 0; j < n; j++)                                                                       \
-          square[j][f] = frames[f * gather->size + pixel[j]];                                                \
-      for (gint64 j = 0; j < n; j++) {                                                                       \
-        T *column = (T *)gather->counts + (k + j) * gather->held - gather->first;                            \
-        for (gint64 r = 0; r < runs->n; r++)                                                                 \
-          memcpy (column + runs->position[r], square[j] + runs->first[r],                                    \
-                  (gsize)runs->length[r] * sizeof (T));                                                      \
-      }                                                                                                      \
-    }                                                                                                        \
+#define DEFINE_TURN(NAME, T)                                                                                                   \
+  static void NAME (SbGather *gather, gint64 t, gint64 n_frames, const Runs *runs, const T *frames)                            \
+  {                                                                                                                            \
+    T square[GATHER_GROUP][GATHER_BLOCK];                                                                                      \
+    const GatherTile *tile = &gather->tile[t];                                                                                 \
+    for (gint64 k = tile->kept[0]; k < tile->kept[1]; k += GATHER_GROUP) {                                                     \
+      gint64 n = MIN (tile->kept[1] - k, GATHER_GROUP);                                                                        \
+      const gint32 *pixel = gather->pixel + k;                                                                                 \
+      for (gint64 f = 0; f < n_frames; f++)                                                                                    \
+        for (gint64 j = 0; j < n; j++)                                                                                         \
+          square[j][f] = frames[f * gather->size + pixel[j]];                                                                  \
+      for (gint64 j = 0; j < n; j++) {                                                                                         \
+        T *column = (T *)gather->counts + (k + j) * gather->held - gather->first;                                              \
+        for (gint64 r = 0; r < runs->n; r++)                                                                                   \
+          memcpy (column + runs->position[r], square[j] + runs->first[r], (gsize)runs->length[r] * sizeof (T));                \
+      }                                                                                                                        \
+    }                                                                                                                          \
   }
 
 DEFINE_TURN (turn_8, guint8)

@@ -21,17 +21,16 @@ dtype_fits (SbDtype from, SbDtype into)
 }
 
 /* Host arrays may be strided so that no value is aligned. */
-#define DEFINE_COPY(NAME, FROM, TO)                                                                          \
-  static void NAME (gint64 rows, gint64 cols, const char *from, gint64 row_stride, gint64 col_stride,        \
-                    gpointer out)                                                                            \
-  {                                                                                                          \
-    TO *to = out;                                                                                            \
-    for (gint64 r = 0; r < rows; r++)                                                                        \
-      for (gint64 c = 0; c < cols; c++) {                                                                    \
-        FROM value;                                                                                          \
-        memcpy (&value, from + r * row_stride + c * col_stride, sizeof value);                               \
-        *to++ = (TO)value;                                                                                   \
-      }                                                                                                      \
+#define DEFINE_COPY(NAME, FROM, TO)                                                                                            \
+  static void NAME (gint64 rows, gint64 cols, const char *from, gint64 row_stride, gint64 col_stride, gpointer out)            \
+  {                                                                                                                            \
+    TO *to = out;                                                                                                              \
+    for (gint64 r = 0; r < rows; r++)                                                                                          \
+      for (gint64 c = 0; c < cols; c++) {                                                                                      \
+        FROM value;                                                                                                            \
+        memcpy (&value, from + r * row_stride + c * col_stride, sizeof value);                                                 \
+        *to++ = (TO)value;                                                                                                     \
+      }                                                                                                                        \
   }
 
 DEFINE_COPY (u8_to_u8, guint8, guint8)
@@ -49,8 +48,7 @@ DEFINE_COPY (f32_to_f32, float, float)
 /* Beyond the range of float32 it becomes infinite: a bad pixel. */
 DEFINE_COPY (f64_to_f32, double, float)
 
-typedef void (*Copy) (gint64 rows, gint64 cols, const char *from, gint64 row_stride, gint64 col_stride,
-                      gpointer to);
+typedef void (*Copy) (gint64 rows, gint64 cols, const char *from, gint64 row_stride, gint64 col_stride, gpointer to);
 static const Copy copies[SB_F64 + 1][SB_F64 + 1] = {
   /* [pushed][stored] */
   [SB_U8] = { [SB_U8] = u8_to_u8, [SB_U16] = u8_to_u16, [SB_U32] = u8_to_u32, [SB_F32] = u8_to_f32 },
@@ -70,16 +68,16 @@ check_range (const SbGather *gather, gint64 frame, const float *x, GError **erro
   for (gint64 i = 0; i < gather->size; i++)
     if (good[i] && fabsf (x[i]) >= 16777216.0f)
       return sb_fail (error, SB_ERROR_DATA,
-                      "Frame %" G_GINT64_FORMAT " holds about %.0f at detector pixel (%" G_GINT64_FORMAT
-                      ", %" G_GINT64_FORMAT "), more than can be kept exactly of signed integers "
+                      "Frame %" G_GINT64_FORMAT " holds about %.0f at detector pixel (%" G_GINT64_FORMAT ", %" G_GINT64_FORMAT
+                      "), more than can be kept exactly of signed integers "
                       "(16777215); mask that pixel or save the data as uint32 or float32.",
                       frame, (double)x[i], i / gather->cols, i % gather->cols);
   return TRUE;
 }
 
 gboolean
-gather_convert (const SbGather *gather, gint64 frame, gconstpointer from, SbDtype dtype, gint64 row_stride,
-                gint64 col_stride, gpointer to, GError **error)
+gather_convert (const SbGather *gather, gint64 frame, gconstpointer from, SbDtype dtype, gint64 row_stride, gint64 col_stride,
+                gpointer to, GError **error)
 {
   gsize item = dtype_size (dtype);
   if (dtype == gather->stored && col_stride == (gint64)item && row_stride == (gint64)item * gather->cols)

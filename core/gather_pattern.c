@@ -56,8 +56,7 @@ static void
 fill_tile (SbGather *gather, gint64 t, SbPattern *pattern, guint8 *full, gint64 *sentinels)
 {
   const SbHeader *header = &gather->acquisition->header;
-  double level =
-      header->has_saturation && header->saturation > 0 ? header->saturation : dtype_all_ones (gather->stored);
+  double level = header->has_saturation && header->saturation > 0 ? header->saturation : dtype_all_ones (gather->stored);
   gint64 first = t * GATHER_TILE, last = MIN (gather->size, first + GATHER_TILE);
   const guint8 *mask = header->mask;
   g_mutex_lock (&gather->tile[t].lock);
@@ -91,8 +90,7 @@ gather_pattern (SbGather *gather, double hot_factor, SbPattern *pattern, gint64 
   pattern->cols = gather->cols;
   pattern->mean = sb_alloc ((gsize)gather->size, sizeof (double), "The mean pattern", error);
   pattern->bad = pattern->mean == NULL ? NULL : sb_alloc ((gsize)gather->size, 1, "The mean pattern", error);
-  g_autofree guint8 *hot =
-      pattern->bad == NULL ? NULL : sb_alloc ((gsize)gather->size, 1, "The mean pattern", error);
+  g_autofree guint8 *hot = pattern->bad == NULL ? NULL : sb_alloc ((gsize)gather->size, 1, "The mean pattern", error);
   g_autofree guint8 *full = hot == NULL ? NULL : sb_alloc ((gsize)gather->size, 1, "The mean pattern", error);
   if (full == NULL) {
     pattern_clear (pattern);
@@ -123,8 +121,7 @@ locate (const SbGather *gather, const SbPattern *pattern, SbDisk *disk, GError *
   SbDisk found = { { NAN, NAN }, NAN };
   gboolean centre_given = isfinite (gather->centre[0]) && isfinite (gather->centre[1]);
   gboolean radius_given = isfinite (gather->radius) && gather->radius > 0;
-  if (!(centre_given && radius_given)
-      && !disk_find (pattern->mean, pattern->bad, pattern->rows, pattern->cols, &found, error))
+  if (!(centre_given && radius_given) && !disk_find (pattern->mean, pattern->bad, pattern->rows, pattern->cols, &found, error))
     return FALSE;
   for (int i = 0; i < 2; i++)
     disk->centre[i] = centre_given ? gather->centre[i] : found.centre[i];
@@ -135,8 +132,7 @@ locate (const SbGather *gather, const SbPattern *pattern, SbDisk *disk, GError *
 static double
 distance (const SbGather *gather, gint64 pixel, const SbDisk *disk)
 {
-  return hypot ((double)(pixel / gather->cols) - disk->centre[0],
-                (double)(pixel % gather->cols) - disk->centre[1]);
+  return hypot ((double)(pixel / gather->cols) - disk->centre[0], (double)(pixel % gather->cols) - disk->centre[1]);
 }
 
 static gpointer
@@ -150,15 +146,14 @@ alloc_counts (SbGather *gather, GError **error)
                         error))
     return NULL;
   if (in_file) {
-    gather->scratch = scratch_new ((gsize)gather->n_pixels * (gsize)gather->held * gather->item,
-                                   plan_slack (gather->engine), what, error);
+    gather->scratch = scratch_new ((gsize)gather->n_pixels * (gsize)gather->held * gather->item, plan_slack (gather->engine),
+                                   what, error);
     return gather->scratch != NULL ? gather->scratch->data : NULL;
   }
   char *counts = sb_alloc ((gsize)gather->n_pixels, (gsize)gather->held * gather->item, what, error);
 #ifdef MADV_HUGEPAGE
   /* a block touches every column, which lie far apart: large pages save most of the address look-ups */
-  gsize page = (gsize)sysconf (_SC_PAGESIZE),
-        skip = counts == NULL ? 0 : (page - (gsize)counts % page) % page;
+  gsize page = (gsize)sysconf (_SC_PAGESIZE), skip = counts == NULL ? 0 : (page - (gsize)counts % page) % page;
   if (counts != NULL && bytes > 64.0 * (double)page)
     madvise (counts + skip, ((gsize)bytes - skip) / page * page, MADV_HUGEPAGE);
 #endif
@@ -177,8 +172,7 @@ gather_choose (SbGather *gather, GError **error)
   /* half the factor: columns of all that may turn out hot, to take it out of the frames' sums again */
   if (!ok || !gather_pattern (gather, HOT_FACTOR / 2, &pattern, NULL, error))
     return FALSE;
-  gather->pixel =
-      sb_alloc ((gsize)gather->size, sizeof *gather->pixel, "The list of bright-field pixels", error);
+  gather->pixel = sb_alloc ((gsize)gather->size, sizeof *gather->pixel, "The list of bright-field pixels", error);
   if (gather->pixel != NULL) {
     double reach = SUPERSET * disk.radius + MAX (4, 0.1 * disk.radius);
     const guint8 *mask = gather->acquisition->header.mask;
@@ -235,8 +229,7 @@ decide_fate (const SbGather *gather, const SbPattern *pattern, const SbDisk *dis
 }
 
 gboolean
-gather_judge (SbGather *gather, SbPattern *pattern, guint8 **fate, gint64 *n_final, gint64 *sentinels,
-              GError **error)
+gather_judge (SbGather *gather, SbPattern *pattern, guint8 **fate, gint64 *n_final, gint64 *sentinels, GError **error)
 {
   SbDisk disk;
   if (!gather_pattern (gather, HOT_FACTOR, pattern, sentinels, error))

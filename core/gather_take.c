@@ -15,15 +15,15 @@ typedef struct Take {
   double com[2];   /* of the mean pattern: where a frame has nothing to say */
 } Take;
 
-#define DEFINE_READ(NAME, T)                                                                                 \
-  static void NAME (const T *column, gint64 n, double *out)                                                  \
-  {                                                                                                          \
-    gint64 whole = n / LANES * LANES;                                                                        \
-    for (gint64 i = 0; i < whole; i += LANES)                                                                \
-      for (int l = 0; l < LANES; l++)                                                                        \
-        out[i + l] = (double)column[i + l];                                                                  \
-    for (gint64 i = whole; i < n; i++)                                                                       \
-      out[i] = (double)column[i];                                                                            \
+#define DEFINE_READ(NAME, T)                                                                                                   \
+  static void NAME (const T *column, gint64 n, double *out)                                                                    \
+  {                                                                                                                            \
+    gint64 whole = n / LANES * LANES;                                                                                          \
+    for (gint64 i = 0; i < whole; i += LANES)                                                                                  \
+      for (int l = 0; l < LANES; l++)                                                                                          \
+        out[i + l] = (double)column[i + l];                                                                                    \
+    for (gint64 i = whole; i < n; i++)                                                                                         \
+      out[i] = (double)column[i];                                                                                              \
   }
 
 DEFINE_READ (read_u8, guint8)
@@ -175,11 +175,9 @@ gather_take_begin (SbGather *gather, guint8 **fate, gint64 *n_final, gint64 *sen
   columns->positions = gather->positions;
   columns->dtype = gather->stored;
   columns->frame_sum = sb_alloc ((gsize)gather->positions, sizeof (double), what, error);
-  columns->frame_com = columns->frame_sum == NULL
-                           ? NULL
-                           : sb_alloc ((gsize)gather->positions, 2 * sizeof (double), what, error);
-  if (columns->frame_com == NULL
-      || !gather_judge (gather, &columns->pattern, fate, n_final, sentinels, error))
+  columns->frame_com = columns->frame_sum == NULL ? NULL
+                                                  : sb_alloc ((gsize)gather->positions, 2 * sizeof (double), what, error);
+  if (columns->frame_com == NULL || !gather_judge (gather, &columns->pattern, fate, n_final, sentinels, error))
     g_clear_pointer (&columns, columns_free);
   return columns;
 }

@@ -11,8 +11,8 @@
 static gboolean
 one_chunk_a_frame (const SbH5Frames *frames)
 {
-  return frames->storage == SB_STORAGE_CHUNKS && frames->chunk[0] == 1 && frames->chunk[1] == frames->rows &&
-         frames->chunk[2] == frames->cols;
+  return frames->storage == SB_STORAGE_CHUNKS && frames->chunk[0] == 1 && frames->chunk[1] == frames->rows
+         && frames->chunk[2] == frames->cols;
 }
 
 static guint64
@@ -27,8 +27,8 @@ note_chunk (SbH5Frames *frames, const guint64 *corner, guint32 mask, guint64 add
 {
   guint64 row = frames->rank == 4 ? corner[0] : 0;
   guint64 col = frames->rank == 4 ? corner[1] : frames->rank == 3 ? corner[0] : 0;
-  if (row >= (guint64)frames->lead[0] || col >= (guint64)frames->lead[1] || address > G_MAXINT64 / 2 ||
-      size > chunk_bound (frame_bytes (frames)))
+  if (row >= (guint64)frames->lead[0] || col >= (guint64)frames->lead[1] || address > G_MAXINT64 / 2
+      || size > chunk_bound (frame_bytes (frames)))
     return;
   frames->places[row * (guint64)frames->lead[1] + col] = (SbFrameChunk){ frames->path, address, size, mask };
 }
@@ -146,8 +146,8 @@ walk_header (Raw *raw, guint64 address)
   for (guint i = 0; i < pieces->len && !found; i++, skip = version == 2 ? 4 : 0) { /* "OCHK" */
     piece = g_array_index (pieces, Piece, i);
     g_autofree guint8 *bytes = piece.size <= MOST_HEADER ? g_try_malloc (piece.size + 1) : NULL;
-    found = bytes != NULL && piece.size > skip && raw_read (raw, piece.address, piece.size, bytes) &&
-            walk_messages (raw, bytes + skip, piece.size - skip, version, (flags & 4) != 0, pieces);
+    found = bytes != NULL && piece.size > skip && raw_read (raw, piece.address, piece.size, bytes)
+            && walk_messages (raw, bytes + skip, piece.size - skip, version, (flags & 4) != 0, pieces);
   }
   return found;
 }
@@ -158,8 +158,8 @@ walk_node (Raw *raw, guint64 address, int level)
 {
   guint8 head[24];
   gsize axes = (gsize)raw->frames->rank + 1, key = 8 + 8 * axes, entry = key + 8;
-  if (raw->left-- <= 0 || !raw_read (raw, address, sizeof head, head) || memcmp (head, "TREE", 4) != 0 ||
-      head[4] != 1 || head[5] > DEEPEST || (level >= 0 && head[5] != level))
+  if (raw->left-- <= 0 || !raw_read (raw, address, sizeof head, head) || memcmp (head, "TREE", 4) != 0 || head[4] != 1
+      || head[5] > DEEPEST || (level >= 0 && head[5] != level))
     return FALSE;
   gsize n = (gsize)little (head + 6, 2);
   g_autofree guint8 *bytes = g_try_malloc (n * entry + 1);
@@ -188,8 +188,8 @@ find_chunks (SbH5Frames *frames)
   hsize_t block = 0;
   size_t address = 0, length = 0;
   hid_t plan = H5Fget_create_plist (frames->file);
-  gboolean good = plan >= 0 && H5Pget_userblock (plan, &block) >= 0 && H5Pget_sizes (plan, &address, &length) >= 0 &&
-                  address == 8 && length == 8 && H5Oget_info2 (frames->id, &info, H5O_INFO_BASIC) >= 0;
+  gboolean good = plan >= 0 && H5Pget_userblock (plan, &block) >= 0 && H5Pget_sizes (plan, &address, &length) >= 0
+                  && address == 8 && length == 8 && H5Oget_info2 (frames->id, &info, H5O_INFO_BASIC) >= 0;
   if (plan >= 0)
     H5Pclose (plan);
   raw.base = block;
@@ -221,8 +221,7 @@ find_contiguous (SbH5Frames *frames)
   if (address == HADDR_UNDEF)
     return FALSE;
   for (gint64 i = 0; i < frames->frames; i++)
-    frames->places[i] =
-        (SbFrameChunk){ frames->path, address + (guint64)i * frame_bytes (frames), frame_bytes (frames), 0 };
+    frames->places[i] = (SbFrameChunk){ frames->path, address + (guint64)i * frame_bytes (frames), frame_bytes (frames), 0 };
   return TRUE;
 }
 

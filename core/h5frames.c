@@ -31,9 +31,8 @@ h5frames_ensure_open (SbH5Frames *frames, GError **error)
   if (frames->file < 0)
     return FALSE;
   g_queue_push_tail (&opened, frames);
-  frames->id = h5io_exists (frames->file, frames->dataset)
-                   ? H5Dopen2 (frames->file, frames->dataset, H5P_DEFAULT)
-                   : H5I_INVALID_HID;
+  frames->id = h5io_exists (frames->file, frames->dataset) ? H5Dopen2 (frames->file, frames->dataset, H5P_DEFAULT)
+                                                           : H5I_INVALID_HID;
   if (frames->id >= 0)
     return TRUE;
   shut (frames);
@@ -65,8 +64,8 @@ describe_type (SbH5Frames *frames, GError **error)
     H5Tclose (type);
   frames->codec = (SbChunkCodec){ .filter = SB_CHUNK_NONE, .element = size, .swap = swap };
   return known
-         || sb_fail (error, SB_ERROR_DATA, "%s: dataset %s is not of 8, 16 or 32 bit counts or floats.",
-                     frames->path, frames->dataset);
+         || sb_fail (error, SB_ERROR_DATA, "%s: dataset %s is not of 8, 16 or 32 bit counts or floats.", frames->path,
+                     frames->dataset);
 }
 
 static gboolean
@@ -105,21 +104,18 @@ describe_filters (SbH5Frames *frames, hid_t plan, GError **error)
     int id = (int)H5Pget_filter2 (plan, (unsigned)i, &flags, &n_values, values, 0, name, &config);
     g_autoptr (GError) why = NULL;
     if (id < 0)
-      return sb_fail (error, SB_ERROR_DATA, "%s: the filters of dataset %s cannot be read.", frames->path,
-                      frames->dataset);
+      return sb_fail (error, SB_ERROR_DATA, "%s: the filters of dataset %s cannot be read.", frames->path, frames->dataset);
     if (n == 1 && (id == SB_FILTER_BITSHUFFLE || id == SB_FILTER_LZ4)) {
       n_values = MIN (n_values, G_N_ELEMENTS (values));
       frames->storage = SB_STORAGE_CHUNKS;
-      if (!chunk_codec ((guint)id, n_values, values, frames->codec.element, frames->codec.swap,
-                        &frames->codec, &why))
-        return sb_fail (error, SB_ERROR_DATA, "%s: dataset %s cannot be decoded: %s.", frames->path,
-                        frames->dataset, why->message);
+      if (!chunk_codec ((guint)id, n_values, values, frames->codec.element, frames->codec.swap, &frames->codec, &why))
+        return sb_fail (error, SB_ERROR_DATA, "%s: dataset %s cannot be decoded: %s.", frames->path, frames->dataset,
+                        why->message);
     } else if (id >= H5Z_FILTER_RESERVED || H5Zfilter_avail (id) <= 0)
-      return sb_fail (
-          error, SB_ERROR_DATA,
-          "%s: dataset %s is compressed with filter %d, which is not supported: store it with bitshuffle-LZ4 "
-          "(32008), LZ4 (32004) or gzip.",
-          frames->path, frames->dataset, id);
+      return sb_fail (error, SB_ERROR_DATA,
+                      "%s: dataset %s is compressed with filter %d, which is not supported: store it with bitshuffle-LZ4 "
+                      "(32008), LZ4 (32004) or gzip.",
+                      frames->path, frames->dataset, id);
   }
   return TRUE;
 }
@@ -130,13 +126,12 @@ describe_chunks (SbH5Frames *frames, hid_t plan, GError **error)
   hsize_t chunk[4] = { 1, 1, 0, 0 };
   gint64 bytes = (gint64)frames->codec.element;
   if (H5Pget_chunk (plan, frames->rank, chunk + 4 - frames->rank) != frames->rank)
-    return sb_fail (error, SB_ERROR_DATA, "%s: the chunks of dataset %s cannot be read.", frames->path,
-                    frames->dataset);
+    return sb_fail (error, SB_ERROR_DATA, "%s: the chunks of dataset %s cannot be read.", frames->path, frames->dataset);
   for (int i = 0; i < 4; i++)
     if (chunk[i] == 0 || chunk[i] > G_MAXINT32 || __builtin_mul_overflow (bytes, (gint64)chunk[i], &bytes)
         || bytes > G_MAXINT32)
-      return sb_fail (error, SB_ERROR_DATA, "%s: the chunks of dataset %s are of an impossible size.",
-                      frames->path, frames->dataset);
+      return sb_fail (error, SB_ERROR_DATA, "%s: the chunks of dataset %s are of an impossible size.", frames->path,
+                      frames->dataset);
   frames->tile[0] = (gint64)chunk[0];
   frames->tile[1] = (gint64)chunk[1];
   frames->chunk[0] = frames->tile[0] * frames->tile[1];
@@ -155,11 +150,10 @@ describe_layout (SbH5Frames *frames, GError **error)
   if (layout == H5D_CHUNKED)
     good = describe_chunks (frames, plan, error);
   else if (layout == H5D_VIRTUAL)
-    good = sb_fail (
-        error, SB_ERROR_DATA,
-        "%s: dataset %s is virtual and part of another virtual one, which is not supported: write it as a plain "
-        "dataset.",
-        frames->path, frames->dataset);
+    good = sb_fail (error, SB_ERROR_DATA,
+                    "%s: dataset %s is virtual and part of another virtual one, which is not supported: write it as a plain "
+                    "dataset.",
+                    frames->path, frames->dataset);
   else if (layout == H5D_CONTIGUOUS || layout == H5D_COMPACT)
     good = H5Pget_external_count (plan) == 0 && H5Dget_storage_size (frames->id) > 0;
   else
@@ -180,8 +174,8 @@ h5frames_new (const char *path, const char *dataset, GError **error)
   frames->file = frames->id = H5I_INVALID_HID;
   gboolean good = FALSE;
   if (h5io_begin (error)) {
-    good = h5frames_ensure_open (frames, error) && describe_type (frames, error)
-           && describe_shape (frames, error) && describe_layout (frames, error);
+    good = h5frames_ensure_open (frames, error) && describe_type (frames, error) && describe_shape (frames, error)
+           && describe_layout (frames, error);
     h5io_end ();
   }
   if (!good)

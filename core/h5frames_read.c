@@ -14,8 +14,7 @@ typedef struct Buffers {
 static gboolean
 missing_frame (const SbH5Frames *frames, gint64 frame, gint64 first_name, GError **error)
 {
-  return sb_fail (error, SB_ERROR_DATA,
-                  "%s: frame %" G_GINT64_FORMAT " was never written: give a scan_region without it.",
+  return sb_fail (error, SB_ERROR_DATA, "%s: frame %" G_GINT64_FORMAT " was never written: give a scan_region without it.",
                   frames->path, first_name + frame);
 }
 
@@ -55,8 +54,7 @@ chunk_bytes (const SbH5Frames *frames)
 
 /* The stored bytes of the chunk at a corner. */
 static gboolean
-fetch (SbH5Frames *frames, const Corner corner, gint64 first_name, Buffers *buffers, gsize *size,
-       guint32 *mask, GError **error)
+fetch (SbH5Frames *frames, const Corner corner, gint64 first_name, Buffers *buffers, gsize *size, guint32 *mask, GError **error)
 {
   hsize_t bytes = 0;
   const hsize_t *at = corner_of (frames, corner);
@@ -70,14 +68,13 @@ fetch (SbH5Frames *frames, const Corner corner, gint64 first_name, Buffers *buff
     missing_frame (frames, frame, first_name, error);
   else if (bytes > chunk_bound (chunk_bytes (frames)))
     sb_fail (error, SB_ERROR_DATA,
-             "%s: frame %" G_GINT64_FORMAT " is damaged (it claims %" G_GUINT64_FORMAT
-             " bytes): copy the file again.",
+             "%s: frame %" G_GINT64_FORMAT " is damaged (it claims %" G_GUINT64_FORMAT " bytes): copy the file again.",
              frames->path, first_name + frame, (guint64)bytes);
   else if (!make_room (buffers, bytes, error))
     ;
   else if (H5Dread_chunk (frames->id, H5P_DEFAULT, at, mask, buffers->stored) < 0)
-    sb_fail (error, SB_ERROR_IO, "%s: frame %" G_GINT64_FORMAT " cannot be read: copy the file again.",
-             frames->path, first_name + frame);
+    sb_fail (error, SB_ERROR_IO, "%s: frame %" G_GINT64_FORMAT " cannot be read: copy the file again.", frames->path,
+             first_name + frame);
   else
     good = TRUE;
   h5io_end ();
@@ -105,8 +102,8 @@ place (const SbH5Frames *frames, const guint8 *chunk, const Corner at, gint64 fi
 
 /* All of one chunk that [first, first + n) touches. */
 static gboolean
-read_chunk (SbH5Frames *frames, const Corner at, gint64 first, gint64 n, gint64 first_name, Buffers *buffers,
-            guint8 *out, GError **error)
+read_chunk (SbH5Frames *frames, const Corner at, gint64 first, gint64 n, gint64 first_name, Buffers *buffers, guint8 *out,
+            GError **error)
 {
   gsize stored, whole = chunk_bytes (frames);
   guint32 mask = 0;
@@ -172,15 +169,13 @@ walk_chunks (Walk *walk)
 static gboolean
 decode_each (Walk *walk, const Corner at)
 {
-  return read_chunk (walk->frames, at, walk->first, walk->n, walk->first_name, &walk->buffers, walk->out,
-                     walk->error);
+  return read_chunk (walk->frames, at, walk->first, walk->n, walk->first_name, &walk->buffers, walk->out, walk->error);
 }
 
 static gboolean
 read_chunks (SbH5Frames *frames, gint64 first, gint64 n, gint64 first_name, guint8 *out, GError **error)
 {
-  gboolean direct =
-      frames->chunk[0] == 1 && frames->chunk[1] == frames->rows && frames->chunk[2] == frames->cols;
+  gboolean direct = frames->chunk[0] == 1 && frames->chunk[1] == frames->rows && frames->chunk[2] == frames->cols;
   Walk walk = { decode_each, frames, first, n, first_name, { 0 }, out, first, error };
   walk.buffers.chunk = direct ? NULL : sb_alloc (chunk_bytes (frames), 1, "the frames of a file", error);
   gboolean good = (direct || walk.buffers.chunk != NULL) && walk_chunks (&walk);
@@ -193,20 +188,13 @@ static hid_t
 native_type (SbDtype dtype)
 {
   switch (dtype) {
-  case SB_U8:
-    return H5T_NATIVE_UINT8;
-  case SB_U16:
-    return H5T_NATIVE_UINT16;
-  case SB_U32:
-    return H5T_NATIVE_UINT32;
-  case SB_I16:
-    return H5T_NATIVE_INT16;
-  case SB_I32:
-    return H5T_NATIVE_INT32;
-  case SB_F32:
-    return H5T_NATIVE_FLOAT;
-  case SB_F64:
-    return H5T_NATIVE_DOUBLE;
+  case SB_U8: return H5T_NATIVE_UINT8;
+  case SB_U16: return H5T_NATIVE_UINT16;
+  case SB_U32: return H5T_NATIVE_UINT32;
+  case SB_I16: return H5T_NATIVE_INT16;
+  case SB_I32: return H5T_NATIVE_INT32;
+  case SB_F32: return H5T_NATIVE_FLOAT;
+  case SB_F64: return H5T_NATIVE_DOUBLE;
   }
   return H5I_INVALID_HID;
 }
@@ -271,8 +259,7 @@ read_library (SbH5Frames *frames, gint64 first, gint64 n, gint64 first_name, gpo
   else if (!all_written (frames, first, n, &hole))
     missing_frame (frames, hole, first_name, error);
   else if (!read_slabs (frames, first, n, out))
-    sb_fail (error, SB_ERROR_IO,
-             "%s: frames %" G_GINT64_FORMAT " to %" G_GINT64_FORMAT " cannot be read: copy the file again.",
+    sb_fail (error, SB_ERROR_IO, "%s: frames %" G_GINT64_FORMAT " to %" G_GINT64_FORMAT " cannot be read: copy the file again.",
              frames->path, first_name + first, first_name + first + n - 1);
   else
     good = TRUE;

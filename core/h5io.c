@@ -97,8 +97,7 @@ h5io_check_size (const char *path, GError **error)
   struct stat info;
   int file = open (path, O_RDONLY | O_CLOEXEC);
   if (file < 0)
-    return sb_fail (error, SB_ERROR_IO,
-                    errno == ENOENT ? "%s is missing." : "%s cannot be read: check its permissions.", path);
+    return sb_fail (error, SB_ERROR_IO, errno == ENOENT ? "%s is missing." : "%s cannot be read: check its permissions.", path);
   ssize_t got = pread (file, head, sizeof head, 0);
   gboolean known = fstat (file, &info) == 0;
   close (file);
@@ -109,8 +108,7 @@ h5io_check_size (const char *path, GError **error)
       guint64 need = superblock_end (head + at, (gsize)got - at);
       if (need > (guint64)info.st_size)
         return sb_fail (error, SB_ERROR_IO,
-                        "%s is truncated (have %" G_GUINT64_FORMAT " bytes, needs %" G_GUINT64_FORMAT
-                        " bytes): copy it again.",
+                        "%s is truncated (have %" G_GUINT64_FORMAT " bytes, needs %" G_GUINT64_FORMAT " bytes): copy it again.",
                         path, (guint64)info.st_size, need);
       break;
     }
@@ -123,8 +121,7 @@ open_unlocked (const char *path)
 {
 #if H5_VERSION_GE(1, 12, 1) || (H5_VERSION_GE(1, 10, 7) && !H5_VERSION_GE(1, 12, 0))
   hid_t access = H5Pcreate (H5P_FILE_ACCESS);
-  hid_t file = H5Pset_file_locking (access, FALSE, TRUE) < 0 ? H5I_INVALID_HID
-                                                             : H5Fopen (path, H5F_ACC_RDONLY, access);
+  hid_t file = H5Pset_file_locking (access, FALSE, TRUE) < 0 ? H5I_INVALID_HID : H5Fopen (path, H5F_ACC_RDONLY, access);
   H5Pclose (access);
   if (file >= 0)
     return file;
@@ -156,8 +153,7 @@ h5io_exists (hid_t at, const char *path)
     if (so_far->len > 0 && so_far->str[so_far->len - 1] != '/')
       g_string_append_c (so_far, '/');
     g_string_append (so_far, parts[i]);
-    if (H5Lexists (at, so_far->str, H5P_DEFAULT) <= 0
-        || H5Lget_info (at, so_far->str, &link, H5P_DEFAULT) < 0)
+    if (H5Lexists (at, so_far->str, H5P_DEFAULT) <= 0 || H5Lget_info (at, so_far->str, &link, H5P_DEFAULT) < 0)
       return FALSE;
     if (link.type == H5L_TYPE_EXTERNAL) /* the link is there; what it leads to is another file's matter */
       return parts[i + 1] == NULL;
@@ -200,8 +196,7 @@ static hid_t
 open_inside (hid_t at, const char *path)
 {
   H5L_info_t link;
-  if (!h5io_exists (at, path) || H5Lget_info (at, path, &link, H5P_DEFAULT) < 0
-      || link.type == H5L_TYPE_EXTERNAL)
+  if (!h5io_exists (at, path) || H5Lget_info (at, path, &link, H5P_DEFAULT) < 0 || link.type == H5L_TYPE_EXTERNAL)
     return H5I_INVALID_HID;
   return H5Dopen2 (at, path, H5P_DEFAULT);
 }
@@ -228,8 +223,7 @@ h5io_attribute_numbers (hid_t at, const char *path, const char *name, gsize n, d
   if (attribute < 0)
     return FALSE;
   hid_t space = H5Aget_space (attribute), type = H5Aget_type (attribute);
-  gboolean good = count_of (space) == (gint64)n && is_number (type)
-                  && H5Aread (attribute, H5T_NATIVE_DOUBLE, values) >= 0;
+  gboolean good = count_of (space) == (gint64)n && is_number (type) && H5Aread (attribute, H5T_NATIVE_DOUBLE, values) >= 0;
   close_all (space, type, H5I_INVALID_HID);
   H5Aclose (attribute);
   return good;
@@ -246,14 +240,12 @@ static char *
 read_text (hid_t object, hid_t space, hid_t type, gboolean is_attribute)
 {
   char *text = NULL;
-  gsize size =
-      type < 0 || H5Tget_class (type) != H5T_STRING || count_of (space) != 1 ? 0 : H5Tget_size (type);
+  gsize size = type < 0 || H5Tget_class (type) != H5T_STRING || count_of (space) != 1 ? 0 : H5Tget_size (type);
   if (size == 0 || size > 65536)
     return NULL;
   if (H5Tis_variable_str (type) > 0) {
     char *owned = NULL;
-    herr_t done = is_attribute ? H5Aread (object, type, &owned)
-                               : H5Dread (object, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, &owned);
+    herr_t done = is_attribute ? H5Aread (object, type, &owned) : H5Dread (object, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, &owned);
     if (done >= 0 && owned != NULL)
       text = g_utf8_make_valid (owned, -1);
     if (owned != NULL)
@@ -261,8 +253,7 @@ read_text (hid_t object, hid_t space, hid_t type, gboolean is_attribute)
     return text;
   }
   g_autofree char *buffer = g_malloc0 (size + 1);
-  herr_t done = is_attribute ? H5Aread (object, type, buffer)
-                             : H5Dread (object, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, buffer);
+  herr_t done = is_attribute ? H5Aread (object, type, buffer) : H5Dread (object, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, buffer);
   return done >= 0 ? g_utf8_make_valid (buffer, -1) : NULL;
 }
 
@@ -304,8 +295,7 @@ read_map (hid_t at, const char *path, gint64 rows, gint64 cols, H5T_class_t want
   hsize_t shape[2] = { 0, 0 };
   gpointer map = NULL;
   if (type >= 0 && H5Tget_class (type) == wanted && space >= 0 && H5Sget_simple_extent_ndims (space) == 2
-      && H5Sget_simple_extent_dims (space, shape, NULL) == 2 && shape[0] == (hsize_t)rows
-      && shape[1] == (hsize_t)cols)
+      && H5Sget_simple_extent_dims (space, shape, NULL) == 2 && shape[0] == (hsize_t)rows && shape[1] == (hsize_t)cols)
     map = g_try_malloc_n ((gsize)rows * (gsize)cols, 4);
   if (map != NULL && H5Dread (set, as, H5S_ALL, H5S_ALL, H5P_DEFAULT, map) < 0)
     g_clear_pointer (&map, g_free);

@@ -84,8 +84,7 @@ h5io_links (hid_t at, const char *group, const char *prefix)
   if (id < 0)
     return NULL;
   Wanted wanted = { prefix, g_ptr_array_new_with_free_func ((GDestroyNotify)link_free) };
-  gboolean good = h5io_group_is_sound (id)
-                  && H5Literate (id, H5_INDEX_NAME, H5_ITER_NATIVE, NULL, add_link, &wanted) >= 0;
+  gboolean good = h5io_group_is_sound (id) && H5Literate (id, H5_INDEX_NAME, H5_ITER_NATIVE, NULL, add_link, &wanted) >= 0;
   /* What could be read before a damaged entry is not enough: half a list would be half an acquisition. */
   if (!good)
     g_clear_pointer (&wanted.links, g_ptr_array_unref);

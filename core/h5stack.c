@@ -61,8 +61,8 @@ check_channel (const char *path, const char *dataset, gint64 channel, gint64 cha
 {
   if (channel < channels)
     return TRUE;
-  return sb_fail (error, SB_ERROR_ARGUMENT, "%s: dataset %s has " D " images a frame, so there is no number " D ".",
-                  path, dataset, channels, channel);
+  return sb_fail (error, SB_ERROR_ARGUMENT, "%s: dataset %s has " D " images a frame, so there is no number " D ".", path,
+                  dataset, channels, channel);
 }
 
 /* ---- a plain dataset ---- */
@@ -122,8 +122,7 @@ source_of (Stack *stack, const SbMapping *mapping, const char *path, SbHeader *h
 }
 
 static gboolean
-check_source (const SbH5Frames *frames, const SbVirtual *virtual, const SbHeader *header, gboolean is_first,
-              GError **error)
+check_source (const SbH5Frames *frames, const SbVirtual *virtual, const SbHeader *header, gboolean is_first, GError **error)
 {
   if (frames->rows == virtual->rows && frames->cols == virtual->cols && (is_first || frames->dtype == header->dtype))
     return TRUE;
@@ -140,8 +139,7 @@ add_frame (Stack *stack, SbH5Frames *frames, gint64 frame, gint64 image)
   Part *last = stack->parts->len > 0 ? &g_array_index (stack->parts, Part, stack->parts->len - 1) : NULL;
   if (last != NULL && last->frames == frames && last->first + last->n == frame && last->n == 1 && image > last->image)
     last->step = image - last->image;
-  if (last != NULL && last->frames == frames && last->first + last->n == frame
-      && image == last->image + last->n * last->step) {
+  if (last != NULL && last->frames == frames && last->first + last->n == frame && image == last->image + last->n * last->step) {
     last->n++;
     return;
   }
@@ -169,8 +167,7 @@ add_mapping (Stack *stack, SbH5Frames *frames, const SbMapping *mapping, const S
         add_frame (stack, frames, split ? row : row * virtual->lead[1] + col, image);
     }
   if (lost > 0 && header->missing == NULL)
-    header->missing = g_strdup_printf ("%s holds " D " frames; " D " more were to come.", frames->path, frames->frames,
-                                       lost);
+    header->missing = g_strdup_printf ("%s holds " D " frames; " D " more were to come.", frames->path, frames->frames, lost);
 }
 
 static gint
@@ -190,8 +187,8 @@ check_parts (Stack *stack, const char *path, SbHeader *header, GError **error)
   for (; n < stack->parts->len; n++) {
     const Part *part = &g_array_index (stack->parts, Part, n);
     if (part->first < frames)
-      return sb_fail (error, SB_ERROR_DATA, "%s: frame " D " of the virtual dataset has two sources: write it again.",
-                      path, part->first);
+      return sb_fail (error, SB_ERROR_DATA, "%s: frame " D " of the virtual dataset has two sources: write it again.", path,
+                      part->first);
     if (part->first > frames)
       break;
     frames += part->n;

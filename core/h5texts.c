@@ -99,7 +99,8 @@ h5io_long_text (hid_t at, const char *path, const char *name)
     return NULL;
   hid_t space = H5Aget_space (attribute), type = H5Aget_type (attribute);
   gsize size = type >= 0 && H5Tget_class (type) == H5T_STRING ? H5Tget_size (type) : 0;
-  gboolean one = space >= 0 && H5Sget_simple_extent_npoints (space) == 1, is_variable = size > 0 && H5Tis_variable_str (type) > 0;
+  gboolean one = space >= 0 && H5Sget_simple_extent_npoints (space) == 1,
+           is_variable = size > 0 && H5Tis_variable_str (type) > 0;
   char *text = NULL, *owned = NULL;
   if (one && is_variable && H5Aread (attribute, type, &owned) >= 0 && owned != NULL)
     text = g_utf8_make_valid (owned, -1);

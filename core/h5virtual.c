@@ -102,8 +102,8 @@ read_mappings (hid_t set, SbVirtual *virtual)
   hsize_t shape[4] = { 1, 1, 0, 0 };
   size_t n = 0;
   int rank = virtual->rank = space < 0 ? -1 : H5Sget_simple_extent_ndims (space);
-  gboolean good = (rank == 3 || rank == 4) && H5Sget_simple_extent_dims (space, shape + 4 - rank, NULL) == rank
-                  && plan >= 0 && H5Pget_layout (plan) == H5D_VIRTUAL && H5Pget_virtual_count (plan, &n) >= 0;
+  gboolean good = (rank == 3 || rank == 4) && H5Sget_simple_extent_dims (space, shape + 4 - rank, NULL) == rank && plan >= 0
+                  && H5Pget_layout (plan) == H5D_VIRTUAL && H5Pget_virtual_count (plan, &n) >= 0;
   for (int i = 0; good && i < 4; i++)
     good = shape[i] <= G_MAXINT32;
   virtual->lead[0] = (gint64)shape[0];
@@ -148,9 +148,7 @@ static gint64
 place_of (const SbSpaced *images, gint64 i)
 {
   gint64 beyond = i - images->start;
-  return beyond >= 0 && beyond % images->stride == 0 && beyond / images->stride < images->count
-             ? beyond / images->stride
-             : -1;
+  return beyond >= 0 && beyond % images->stride == 0 && beyond / images->stride < images->count ? beyond / images->stride : -1;
 }
 
 gint64
@@ -163,6 +161,5 @@ mapping_image (const SbMapping *mapping, gint64 row, gint64 col, gint64 length)
   if (mapping->whole)
     return n;
   const SbSpaced *from = mapping->from;
-  return (from[0].start + n / from[1].count * from[0].stride) * length + from[1].start
-         + n % from[1].count * from[1].stride;
+  return (from[0].start + n / from[1].count * from[0].stride) * length + from[1].start + n % from[1].count * from[1].stride;
 }

@@ -108,7 +108,8 @@ h5walk_shape (hid_t file, const char *path, SbH5Shape *shape)
 {
   hsize_t axes[H5S_MAX_RANK];
   *shape = (SbH5Shape){ .rank = -1 };
-  hid_t set = h5io_exists (file, path) && kind_of (file, path) == SB_H5_DATASET ? H5Dopen2 (file, path, H5P_DEFAULT) : H5I_INVALID_HID;
+  hid_t set = h5io_exists (file, path) && kind_of (file, path) == SB_H5_DATASET ? H5Dopen2 (file, path, H5P_DEFAULT)
+                                                                                : H5I_INVALID_HID;
   if (set < 0)
     return;
   hid_t space = H5Dget_space (set), type = H5Dget_type (set), plan = H5Dget_create_plist (set);

@@ -28,8 +28,7 @@ company (const double *mean, const guint8 *bad, gint64 rows, gint64 cols, gint64
 }
 
 gint64
-hot_find (const double *mean, const guint8 *bad, gint64 rows, gint64 cols, double factor, double floor,
-          guint8 *hot)
+hot_find (const double *mean, const guint8 *bad, gint64 rows, gint64 cols, double factor, double floor, guint8 *hot)
 {
   double plateau = 0;
   for (gint64 row = 0; row < rows; row++)

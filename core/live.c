@@ -53,10 +53,10 @@ take_there (SbGather *gather, SbGlance *out, GError **error)
   g_mutex_unlock (&gather->lock);
   for (gint64 p = 0; p < gather->positions; p++)
     out->n_there += out->there[p];
-  return streaming || sb_fail (error, SB_ERROR_STATE,
-                               "There is no image yet: %" G_GINT64_FORMAT
-                               " frames are there, the first %d are needed; ask again later.",
-                               pushed, GATHER_LOOK);
+  return streaming
+         || sb_fail (error, SB_ERROR_STATE,
+                     "There is no image yet: %" G_GINT64_FORMAT " frames are there, the first %d are needed; ask again later.",
+                     pushed, GATHER_LOOK);
 }
 
 /* Where the bright field is, as the gather itself will see it at the end. */
@@ -66,9 +66,9 @@ find_disk (const SbLive *live, SbGlance *out, GError **error)
   const SbCalibrationOptions *calibration = &live->calibration;
   double radius = live->optics.semiangle / calibration->sampling;
   gboolean centred = isfinite (calibration->centre[0]) && isfinite (calibration->centre[1]);
-  SbDisk found = {{NAN, NAN}, NAN};
-  if (!(centred && isfinite (radius)) &&
-      !disk_find (out->pattern.mean, out->pattern.bad, out->pattern.rows, out->pattern.cols, &found, error))
+  SbDisk found = { { NAN, NAN }, NAN };
+  if (!(centred && isfinite (radius))
+      && !disk_find (out->pattern.mean, out->pattern.bad, out->pattern.rows, out->pattern.cols, &found, error))
     return FALSE;
   for (int axis = 0; axis < 2; axis++)
     out->disk.centre[axis] = centred ? calibration->centre[axis] : found.centre[axis];
@@ -80,8 +80,7 @@ static gboolean
 in_disk (const SbGather *gather, const SbGlance *out, gint64 k)
 {
   gint64 pixel = gather->pixel[k];
-  double row = (double)(pixel / gather->cols) - out->disk.centre[0],
-         col = (double)(pixel % gather->cols) - out->disk.centre[1];
+  double row = (double)(pixel / gather->cols) - out->disk.centre[0], col = (double)(pixel % gather->cols) - out->disk.centre[1];
   return !out->pattern.bad[pixel] && hypot (row, col) <= out->disk.radius;
 }
 
@@ -102,18 +101,18 @@ choose_pixels (const SbGather *gather, gint64 most, SbGlance *out, GError **erro
     if (in_disk (gather, out, k) && pixel / gather->cols % stride == row && pixel % gather->cols % stride == col)
       out->k[out->n++] = k;
   }
-  return out->n > 0 || sb_fail (error, SB_ERROR_DATA,
-                                "No usable detector pixel lies within the bright-field disk; give another centre "
-                                "and sampling.");
+  return out->n > 0
+         || sb_fail (error, SB_ERROR_DATA,
+                     "No usable detector pixel lies within the bright-field disk; give another centre "
+                     "and sampling.");
 }
 
 gboolean
 glance (SbLive *live, gint64 most, SbGlance *out, GError **error)
 {
   memset (out, 0, sizeof *out);
-  if (take_there (live->gather, out, error) &&
-      gather_pattern (live->gather, HOT_FACTOR, &out->pattern, NULL, error) && find_disk (live, out, error) &&
-      choose_pixels (live->gather, most, out, error))
+  if (take_there (live->gather, out, error) && gather_pattern (live->gather, HOT_FACTOR, &out->pattern, NULL, error)
+      && find_disk (live, out, error) && choose_pixels (live->gather, most, out, error))
     return TRUE;
   glance_clear (out);
   return FALSE;
@@ -124,14 +123,10 @@ glance_count (const SbGather *gather, gint64 k, gint64 position)
 {
   gint64 at = k * gather->positions + position;
   switch (gather->stored) {
-  case SB_U8:
-    return ((const guint8 *)gather->counts)[at];
-  case SB_U16:
-    return ((const guint16 *)gather->counts)[at];
-  case SB_U32:
-    return ((const guint32 *)gather->counts)[at];
-  default:
-    return (double)((const float *)gather->counts)[at];
+  case SB_U8: return ((const guint8 *)gather->counts)[at];
+  case SB_U16: return ((const guint16 *)gather->counts)[at];
+  case SB_U32: return ((const guint32 *)gather->counts)[at];
+  default: return (double)((const float *)gather->counts)[at];
   }
 }
 
@@ -146,7 +141,7 @@ bright_field (SbLive *live, GError **error)
     return NULL;
   float *image = sb_alloc ((gsize)gather->positions, sizeof (float), "The live image", error);
   for (gint64 from = 0; image != NULL && from < gather->positions; from += SPAN) {
-    double sum[SPAN] = {0};
+    double sum[SPAN] = { 0 };
     gint64 n = MIN (gather->positions - from, SPAN);
     for (gint64 i = 0; i < seen.n; i++)
       for (gint64 p = 0; p < n; p++)

@@ -102,7 +102,7 @@ small_make (SbLive *live, const SbGlance *seen, Small *small, GError **error)
     columns->pixel[i] = gather->pixel[seen->k[i]];
     seen->pattern.bad[columns->pixel[i]] = 0;
   }
-  Fill fill = {gather, seen, small};
+  Fill fill = { gather, seen, small };
   engine_parallel (live->engine, seen->n, fill_task, &fill);
   return TRUE;
 }
@@ -130,10 +130,9 @@ check_optics (const SbLive *live, GError **error)
   const SbOptics *o = &live->optics;
   if (isfinite (o->energy) && isfinite (o->semiangle) && isfinite (o->step[0]) && isfinite (o->step[1]))
     return TRUE;
-  return sb_fail (
-      error, SB_ERROR_ARGUMENT,
-      "A live image by single sideband needs energy (kV), semiangle (mrad) and step (Å); give them where the "
-      "data are made.");
+  return sb_fail (error, SB_ERROR_ARGUMENT,
+                  "A live image by single sideband needs energy (kV), semiangle (mrad) and step (Å); give them where the "
+                  "data are made.");
 }
 
 /* What is not given is searched for, but not at each look: again when twice as many frames are there. */
@@ -143,7 +142,7 @@ make_spectrum (SbLive *live, const SbGlance *seen, const Small *small, gboolean 
   SbCalibrationOptions options = live->calibration;
   SbSpectrumOptions band;
   SbSpectrum *spectrum = NULL;
-  SbPasses passes = {0};
+  SbPasses passes = { 0 };
   SbOptics optics = live->optics;
   gboolean given = isfinite (options.rotation) && g_strcmp0 (options.orientation, "auto") != 0;
   *searched = !given && !(live->has_frame && seen->n_there < 2 * live->found_with);
@@ -158,8 +157,8 @@ make_spectrum (SbLive *live, const SbGlance *seen, const Small *small, gboolean 
   options.sampling = isfinite (options.sampling) ? options.sampling : optics.semiangle / seen->disk.radius;
   param_group_defaults (&spectrum_params, &band);
   band.edge = MIN (band.edge, MIN (small->acquisition.used_rows, small->acquisition.used_cols) / 4);
-  SbCalibration *calibration =
-      calibrate_run (live->engine, &small->columns, &optics, &options, &band, &spectrum, &passes, NULL, error);
+  SbCalibration *calibration = calibrate_run (live->engine, &small->columns, &optics, &options, &band, &spectrum, &passes, NULL,
+                                              error);
   param_group_clear (&spectrum_params, &band);
   calibration_free (calibration);
   return spectrum;
@@ -170,17 +169,15 @@ static SbImage *
 make_image (SbLive *live, const SbGlance *seen, SbSpectrum *spectrum, const SbCoordinates *at, gboolean searched,
             GError **error)
 {
-  SbReconstructionOptions options = {.method = (char *)"ssb", .upsampling = 1, .regularisation = NAN};
+  SbReconstructionOptions options = { .method = (char *)"ssb", .upsampling = 1, .regularisation = NAN };
   SbImage *image = reconstruct (spectrum, at, &options, NULL, error);
   if (image == NULL || !searched)
     return image;
   live->frame = spectrum->frame;
-  if (image_skewness (image->phase, (gsize)(image->rows * image->cols)) < 0 &&
-      !isfinite (live->calibration.rotation)) {
+  if (image_skewness (image->phase, (gsize)(image->rows * image->cols)) < 0 && !isfinite (live->calibration.rotation)) {
     live->frame.rotation = remainder (live->frame.rotation + G_PI, 2 * G_PI);
     image_free (image);
-    image =
-        spectrum_set_frame (spectrum, &live->frame, error) ? reconstruct (spectrum, at, &options, NULL, error) : NULL;
+    image = spectrum_set_frame (spectrum, &live->frame, error) ? reconstruct (spectrum, at, &options, NULL, error) : NULL;
   }
   live->has_frame = TRUE;
   live->found_with = seen->n_there;
@@ -203,10 +200,9 @@ spread (const SbGather *gather, const Small *small, const SbImage *image, GError
 static float *
 from_glance (SbLive *live, const SbGlance *seen, const SbCoordinates *at, GError **error)
 {
-  Small small = {0};
+  Small small = { 0 };
   gboolean searched = FALSE;
-  SbSpectrum *spectrum =
-      small_make (live, seen, &small, error) ? make_spectrum (live, seen, &small, &searched, error) : NULL;
+  SbSpectrum *spectrum = small_make (live, seen, &small, error) ? make_spectrum (live, seen, &small, &searched, error) : NULL;
   SbImage *image = spectrum != NULL ? make_image (live, seen, spectrum, at, searched, error) : NULL;
   float *out = image != NULL ? spread (live->gather, &small, image, error) : NULL;
   if (image != NULL)
@@ -226,8 +222,8 @@ live_ssb (SbLive *live, const char *coefficients, GError **error)
   if (!check_optics (live, error) || !values_resolve ("ssb", coefficients, &live->optics, &values, error))
     return NULL;
   if (acquisition->used_rows < LEAST_POINTS || acquisition->used_cols < LEAST_POINTS) {
-    sb_fail (error, SB_ERROR_DATA, "A live image by single sideband needs a scan of at least %d x %d points.",
-             LEAST_POINTS, LEAST_POINTS);
+    sb_fail (error, SB_ERROR_DATA, "A live image by single sideband needs a scan of at least %d x %d points.", LEAST_POINTS,
+             LEAST_POINTS);
     return NULL;
   }
   if (!need_engine (live, error) || !glance (live, MOST_COUNTS, &seen, error))

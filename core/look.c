@@ -8,20 +8,13 @@ static double
 sample (gconstpointer frame, SbDtype dtype, gint64 i)
 {
   switch (dtype) {
-  case SB_U8:
-    return ((const guint8 *)frame)[i];
-  case SB_U16:
-    return ((const guint16 *)frame)[i];
-  case SB_U32:
-    return ((const guint32 *)frame)[i];
-  case SB_I16:
-    return ((const gint16 *)frame)[i];
-  case SB_I32:
-    return ((const gint32 *)frame)[i];
-  case SB_F32:
-    return ((const float *)frame)[i];
-  case SB_F64:
-    return ((const double *)frame)[i];
+  case SB_U8: return ((const guint8 *)frame)[i];
+  case SB_U16: return ((const guint16 *)frame)[i];
+  case SB_U32: return ((const guint32 *)frame)[i];
+  case SB_I16: return ((const gint16 *)frame)[i];
+  case SB_I32: return ((const gint32 *)frame)[i];
+  case SB_F32: return ((const float *)frame)[i];
+  case SB_F64: return ((const double *)frame)[i];
   }
   return NAN;
 }
@@ -53,8 +46,7 @@ look_mean (const SbAcquisition *acquisition, gint64 n_frames, GError **error)
   gint64 count = MIN (acquisition_positions (acquisition), n_frames);
   g_autofree float *mean = sb_alloc (n, sizeof (float), "The mean pattern", error);
   g_autofree double *sum = mean != NULL ? sb_alloc (n, sizeof (double), "The mean pattern", error) : NULL;
-  g_autofree char *frame =
-      sum != NULL ? sb_alloc (n, dtype_size (acquisition->header.dtype), "A frame", error) : NULL;
+  g_autofree char *frame = sum != NULL ? sb_alloc (n, dtype_size (acquisition->header.dtype), "A frame", error) : NULL;
   if (frame == NULL)
     return NULL;
   for (gsize i = 0; i < n; i++)

@@ -170,8 +170,12 @@ mend_install (SbAcquisition *acquisition)
   mend->damaged = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL);
   g_mutex_init (&mend->lock);
   /* ways round read, such as chunks as they are stored, would go round the mending */
-  mend->format = (SbFormat){ .name = mend->inner->name, .title = mend->inner->title, .suffixes = mend->inner->suffixes,
-                             .probe = mend->inner->probe, .open = mend->inner->open, .read = read_mended,
+  mend->format = (SbFormat){ .name = mend->inner->name,
+                             .title = mend->inner->title,
+                             .suffixes = mend->inner->suffixes,
+                             .probe = mend->inner->probe,
+                             .open = mend->inner->open,
+                             .read = read_mended,
                              .close = close_mended };
   acquisition->format = &mend->format;
   acquisition->reader = (SbReader *)mend;

@@ -8,8 +8,7 @@
 /* A first row below this share of the others was recorded before the beam was there. */
 static const double DARK = 0.2;
 
-static void
-note (GPtrArray *notes, const char *format, ...) G_GNUC_PRINTF (2, 3);
+static void note (GPtrArray *notes, const char *format, ...) G_GNUC_PRINTF (2, 3);
 
 static void
 note (GPtrArray *notes, const char *format, ...)
@@ -28,8 +27,9 @@ note_empty (const SbColumns *columns, GPtrArray *notes)
     if (!(columns->frame_sum[p] > 0) && n++ == 0)
       first = acquisition_frame (columns->acquisition, p);
   if (n > 0)
-    note (notes, n == 1 ? D " of " D " frames is empty: frame " D "." : D " of " D " frames are empty; the first is frame " D ".",
-          n, columns->positions, first);
+    note (notes,
+          n == 1 ? D " of " D " frames is empty: frame " D "." : D " of " D " frames are empty; the first is frame " D ".", n,
+          columns->positions, first);
 }
 
 static void

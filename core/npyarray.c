@@ -69,25 +69,20 @@ parse_shape (const char *text, Described *described)
 static gboolean
 parse_header (const char *path, const char *text, Described *described, GError **error)
 {
-  const char *descr = value_of (text, "descr"), *order = value_of (text, "fortran_order"),
-             *shape = value_of (text, "shape");
+  const char *descr = value_of (text, "descr"), *order = value_of (text, "fortran_order"), *shape = value_of (text, "shape");
   if (descr == NULL || order == NULL || shape == NULL)
-    return sb_fail (error, SB_ERROR_DATA, "%s has no readable NumPy header: save it again with numpy.save.",
-                    path);
+    return sb_fail (error, SB_ERROR_DATA, "%s has no readable NumPy header: save it again with numpy.save.", path);
   if (*descr == '\'' || *descr == '"') {
     const char *end = strchr (descr + 1, *descr);
     described->descr = end != NULL ? g_strndup (descr + 1, (gsize)(end - descr - 1)) : NULL;
   }
   described->fortran = g_str_has_prefix (order, "True");
   if (described->fortran)
-    return sb_fail (
-        error, SB_ERROR_DATA,
-        "%s is stored in Fortran order: save it again with numpy.save (name, numpy.ascontiguousarray (a)).",
-        path);
+    return sb_fail (error, SB_ERROR_DATA,
+                    "%s is stored in Fortran order: save it again with numpy.save (name, numpy.ascontiguousarray (a)).", path);
   if (!parse_shape (shape, described) || described->rank < 3)
     return sb_fail (error, SB_ERROR_DATA,
-                    "%s does not hold a 3-D [frame, row, col] or 4-D [scan row, scan col, row, col] array.",
-                    path);
+                    "%s does not hold a 3-D [frame, row, col] or 4-D [scan row, scan col, row, col] array.", path);
   return TRUE;
 }
 
@@ -99,15 +94,13 @@ read_header (SbFlatFile *file, const char *path, char **text, gint64 *offset, GE
   gssize got = flatfile_bytes (file, *offset, sizeof head, head, error);
   if (got < 0)
     return FALSE;
-  gboolean known =
-      got == (gssize)sizeof head && npyarray_is (head, sizeof head) && head[6] >= 1 && head[6] <= 3;
+  gboolean known = got == (gssize)sizeof head && npyarray_is (head, sizeof head) && head[6] >= 1 && head[6] <= 3;
   gint64 start = *offset + (known && head[6] == 1 ? 10 : 12);
   guint32 length = !known ? 0 : head[8] | (guint32)head[9] << 8;
   if (known && head[6] > 1)
     length |= (guint32)head[10] << 16 | (guint32)head[11] << 24;
   if (!known || length > MOST_HEADER || start + length > flatfile_size (file))
-    return sb_fail (error, SB_ERROR_DATA, "%s has no readable NumPy header: save it again with numpy.save.",
-                    path);
+    return sb_fail (error, SB_ERROR_DATA, "%s has no readable NumPy header: save it again with numpy.save.", path);
   *text = g_malloc0 (length + 1);
   *offset = start + length;
   return flatfile_bytes (file, start, length, *text, error) == (gssize)length;
@@ -120,13 +113,11 @@ npyarray_describe (SbFlatFile *file, const char *path, gint64 offset, SbHeader *
   Described described = { 0 };
   SbStored stored = { 0 };
   gint64 frames = 0;
-  gboolean good =
-      read_header (file, path, &text, &offset, error) && parse_header (path, text, &described, error);
+  gboolean good = read_header (file, path, &text, &offset, error) && parse_header (path, text, &described, error);
   if (good && !stored_from_name (described.descr, &stored))
-    good = sb_fail (
-        error, SB_ERROR_DATA,
-        "%s holds numbers of type %s: save it as uint8, uint16, uint32, int16, int32, float32 or float64.",
-        path, described.descr != NULL ? described.descr : "with fields");
+    good = sb_fail (error, SB_ERROR_DATA,
+                    "%s holds numbers of type %s: save it as uint8, uint16, uint32, int16, int32, float32 or float64.", path,
+                    described.descr != NULL ? described.descr : "with fields");
   if (good) {
     const gint64 *detector = described.shape + described.rank - 2;
     frames = described.shape[0];

@@ -6,7 +6,6 @@
 
 gboolean npyarray_is (const guint8 *head, gsize head_size);
 /* The array that begins at offset: shape, type and frames go to header, and flatfile_read reads them. */
-gboolean npyarray_describe (SbFlatFile *file, const char *path, gint64 offset, SbHeader *header,
-                            GError **error);
+gboolean npyarray_describe (SbFlatFile *file, const char *path, gint64 offset, SbHeader *header, GError **error);
 
 #endif

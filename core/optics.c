@@ -34,8 +34,8 @@ static const SbParam rows[] = {
 const SbParamGroup optics_params = { "optics", "Optics", sizeof (SbOpticsOptions), rows, G_N_ELEMENTS (rows) };
 
 static const char *const names[SB_N_COORDINATES] = {
-  "C10", "C12a", "C12b", "C21a", "C21b", "C23a", "C23b", "C30", "C32a", "C32b", "C34a", "C34b", "C41a", "C41b",
-  "C43a", "C43b", "C45a", "C45b", "C50", "C52a", "C52b", "C54a", "C54b", "C56a", "C56b", "tilt_row", "tilt_col", "depth",
+  "C10",  "C12a", "C12b", "C21a", "C21b", "C23a", "C23b", "C30",  "C32a", "C32b", "C34a", "C34b",     "C41a",     "C41b",
+  "C43a", "C43b", "C45a", "C45b", "C50",  "C52a", "C52b", "C54a", "C54b", "C56a", "C56b", "tilt_row", "tilt_col", "depth",
 };
 
 const char *

@@ -11,9 +11,9 @@ enum { SB_N_CHI = 25, SB_N_COORDINATES = 28, SB_TILT_ROW = 25, SB_TILT_COL = 26,
 
 /* One chi coefficient C_nm; m > 0 takes two coordinates (a: cos, b: sin). The row is all there is to adding one. */
 typedef struct SbTerm {
-  const char *name;   /* "C12" */
-  const char *angle;  /* "phi12"; NULL where m = 0 */
-  const char *title;  /* "twofold astigmatism" */
+  const char *name;  /* "C12" */
+  const char *angle; /* "phi12"; NULL where m = 0 */
+  const char *title; /* "twofold astigmatism" */
   int n, m;
   double default_range; /* nm, half width of the search (0: not searched) */
 } SbTerm;
@@ -26,13 +26,13 @@ typedef struct SbCoordinates {
 
 /* "C10", "C12a", ..., "tilt_row", "tilt_col", "depth" */
 const char *coordinate_name (int index);
-int coordinate_index (const char *name);  /* -1: none */
-int coordinate_order (int index);         /* n of a chi coordinate, 0 for tilt and depth */
+int coordinate_index (const char *name); /* -1: none */
+int coordinate_order (int index);        /* n of a chi coordinate, 0 for tilt and depth */
 
 typedef struct SbOptics {
-  double energy;     /* kV */
-  double semiangle;  /* mrad */
-  double step[2];    /* angstrom, (row, col) */
+  double energy;    /* kV */
+  double semiangle; /* mrad */
+  double step[2];   /* angstrom, (row, col) */
 } SbOptics;
 
 typedef struct SbOpticsOptions {
@@ -61,7 +61,8 @@ void frame_to_detector_all (const SbFrame *frame, gsize n, const double *scan, d
 /* The kernels' plain numbers (detector frame, k in units of k_max, chi in turns) for coordinates of the scan frame. */
 void optics_model (const SbOptics *optics, const SbFrame *frame, const SbCoordinates *coordinates, SbkModel *model);
 /* Transposed derivative: gradient (30 kernel numbers) -> gradient of the 28 coordinates. */
-void optics_gradient (const SbOptics *optics, const SbFrame *frame, const double kernel[SBK_N], double gradient[SB_N_COORDINATES]);
+void optics_gradient (const SbOptics *optics, const SbFrame *frame, const double kernel[SBK_N],
+                      double gradient[SB_N_COORDINATES]);
 /* jacobian[SBK_N][28]: d kernel number / d coordinate (constant but for tilt and depth scaling, which are linear too). */
 void optics_jacobian (const SbOptics *optics, const SbFrame *frame, double *jacobian);
 

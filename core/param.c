@@ -7,23 +7,13 @@ set_default (const SbParam *row, gpointer field)
 {
   gboolean given = !isnan (row->value);
   switch (row->type) {
-  case SB_PARAM_BOOL:
-    *(gboolean *)field = given && row->value != 0;
-    break;
-  case SB_PARAM_INT:
-    *(gint64 *)field = given ? (gint64)row->value : 0;
-    break;
-  case SB_PARAM_DOUBLE:
-    *(double *)field = row->value;
-    break;
-  case SB_PARAM_PAIR:
-    ((double *)field)[0] = ((double *)field)[1] = row->value;
-    break;
+  case SB_PARAM_BOOL: *(gboolean *)field = given && row->value != 0; break;
+  case SB_PARAM_INT: *(gint64 *)field = given ? (gint64)row->value : 0; break;
+  case SB_PARAM_DOUBLE: *(double *)field = row->value; break;
+  case SB_PARAM_PAIR: ((double *)field)[0] = ((double *)field)[1] = row->value; break;
   case SB_PARAM_CHOICE:
   case SB_PARAM_TEXT:
-  case SB_PARAM_PATH:
-    *(char **)field = g_strdup (row->text);
-    break;
+  case SB_PARAM_PATH: *(char **)field = g_strdup (row->text); break;
   case SB_PARAM_SHAPE:
     for (guint i = 0; i < 2; i++)
       ((gint64 *)field)[i] = 0;

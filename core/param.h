@@ -7,15 +7,15 @@
 #include <glib.h>
 
 typedef enum SbParamType {
-  SB_PARAM_BOOL,    /* gboolean;  JSON true/false */
-  SB_PARAM_INT,     /* gint64;    JSON integer */
-  SB_PARAM_DOUBLE,  /* double;    JSON number; NAN in the struct where not given */
-  SB_PARAM_CHOICE,  /* char *;    JSON string, one of choices */
-  SB_PARAM_TEXT,    /* char *;    JSON string; NULL where not given */
-  SB_PARAM_PATH,    /* char *;    JSON string, a file or folder; NULL where not given */
-  SB_PARAM_PAIR,    /* double[2]; JSON number (both) or [row, col]; text "row,col" */
-  SB_PARAM_SHAPE,   /* gint64[2]; JSON [rows, cols]; text "rows,cols"; 0 where not given */
-  SB_PARAM_REGION   /* gint64[4]; JSON [row, col, rows, cols]; text "row,col,rows,cols"; 0 where not given */
+  SB_PARAM_BOOL,   /* gboolean;  JSON true/false */
+  SB_PARAM_INT,    /* gint64;    JSON integer */
+  SB_PARAM_DOUBLE, /* double;    JSON number; NAN in the struct where not given */
+  SB_PARAM_CHOICE, /* char *;    JSON string, one of choices */
+  SB_PARAM_TEXT,   /* char *;    JSON string; NULL where not given */
+  SB_PARAM_PATH,   /* char *;    JSON string, a file or folder; NULL where not given */
+  SB_PARAM_PAIR,   /* double[2]; JSON number (both) or [row, col]; text "row,col" */
+  SB_PARAM_SHAPE,  /* gint64[2]; JSON [rows, cols]; text "rows,cols"; 0 where not given */
+  SB_PARAM_REGION  /* gint64[4]; JSON [row, col, rows, cols]; text "row,col,rows,cols"; 0 where not given */
 } SbParamType;
 
 typedef enum SbParamFlags {
@@ -34,13 +34,13 @@ typedef struct SbParam {
   const char *unit;  /* "" where none */
   const char *help;  /* one sentence; ends with a full stop */
   SbParamType type;
-  gsize offset;             /* into the group's struct */
-  double value;             /* default of BOOL, INT, DOUBLE, PAIR (both); NAN: not given */
-  const char *text;         /* default of CHOICE, TEXT, PATH; NULL: not given */
-  double min, max;          /* hard range of numbers, inclusive; -INFINITY, INFINITY where none */
-  double show_min, show_max;/* range of a slider */
-  const char *const *choices;                 /* NULL-terminated, for CHOICE */
-  const char *const *(*choices_from) (void);  /* the same where a registry decides (methods, backends) */
+  gsize offset;                              /* into the group's struct */
+  double value;                              /* default of BOOL, INT, DOUBLE, PAIR (both); NAN: not given */
+  const char *text;                          /* default of CHOICE, TEXT, PATH; NULL: not given */
+  double min, max;                           /* hard range of numbers, inclusive; -INFINITY, INFINITY where none */
+  double show_min, show_max;                 /* range of a slider */
+  const char *const *choices;                /* NULL-terminated, for CHOICE */
+  const char *const *(*choices_from) (void); /* the same where a registry decides (methods, backends) */
   guint flags;
 } SbParam;
 

@@ -17,8 +17,8 @@ typedef struct Kept {
 struct SbParts {
   SbEngine *engine; /* borrowed */
   SbPartsSource source;
-  double *vx, *vy;  /* [n_q] */
-  GArray *scales;   /* double: every one that was set, in order, so that pixels move by the same bits */
+  double *vx, *vy;     /* [n_q] */
+  GArray *scales;      /* double: every one that was set, in order, so that pixels move by the same bits */
   guint64 room, least; /* for everything at once; for a part that comes and goes */
   Kept kept[KEPT];
   guint64 clock;
@@ -234,8 +234,8 @@ whole (SbSpectrum *spectrum, const SbkView *view, gboolean whole_q, SbProgress *
   Kept *kept = kept_place (parts, bytes);
   if (!piece_make (parts, view, 0, pixels->n_rows, q_first, q_count, progress, &kept->g, error))
     return FALSE;
-  *kept = (Kept){ kept->g, q_first, q_count, view->k_first, view->k_stride, view->row_first, view->row_stride,
-                   bytes, ++parts->clock };
+  *kept = (Kept){ kept->g,         q_first,          q_count, view->k_first, view->k_stride,
+                  view->row_first, view->row_stride, bytes,   ++parts->clock };
   part->g = kept->g;
   return kept_view (kept, view, q_first, q_count, &part->view);
 }

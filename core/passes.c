@@ -14,7 +14,7 @@ typedef struct Step {
   int precise;
   gint64 n_models;
   const SbkModel *model;
-  double *sums;                    /* added to */
+  double *sums; /* added to */
   const double *complete;
   double *carry, *first, *second, *out;
   int n;
@@ -89,7 +89,11 @@ value_sums (SbSpectrum *spectrum, const SbkView *view, int precise, gint64 n, co
 {
   gint64 count = n * sbk_view_count (view) * 3;
   g_autofree double *sums = zeros (count, error);
-  Step step = { .spectrum = spectrum, .precise = precise, .n_models = n, .model = models, .sums = sums,
+  Step step = { .spectrum = spectrum,
+                .precise = precise,
+                .n_models = n,
+                .model = models,
+                .sums = sums,
                 .cancel = progress_cancel_flag (progress) };
   if (sums == NULL || !parts_each (spectrum, view, FALSE, value_work, &step, progress, error)
       || !passes_reduce (spectrum, sums, (gsize)count, error))
@@ -117,7 +121,8 @@ passes_value (SbSpectrum *spectrum, const SbkView *view, int precise, gsize n, c
     return FALSE;
   if (part.g != NULL)
     return spectrum_fail (spectrum->engine->backend->value (part.g, &part.view, precise, (int64_t)n, models, values,
-                                                            progress_cancel_flag (progress), &kernel), &kernel, error);
+                                                            progress_cancel_flag (progress), &kernel),
+                          &kernel, error);
   gsize count = (gsize)sbk_view_count (view) * 3;
   gsize batch = (gsize)MAX (plan_step (spectrum->engine) / (MAX (count, 1) * sizeof (double)), 1);
   for (gsize first = 0; first < n; first += batch) {
@@ -187,8 +192,13 @@ derivatives (SbSpectrum *spectrum, const SbkView *view, int precise, const SbkMo
   memset (out, 0, (gsize)width * sizeof *out);
   for (gint64 first = 0; first < blocks; first += group) {
     SbkView some = blocks_of (view, first, MIN (group, blocks - first));
-    Step step = { .spectrum = spectrum, .precise = precise, .model = model, .complete = sums + 3 * first * SBK_LANES,
-                  .carry = carry, .out = out, .cancel = progress_cancel_flag (progress) };
+    Step step = { .spectrum = spectrum,
+                  .precise = precise,
+                  .model = model,
+                  .complete = sums + 3 * first * SBK_LANES,
+                  .carry = carry,
+                  .out = out,
+                  .cancel = progress_cancel_flag (progress) };
     if (first > 0 && carry != NULL)
       memset (carry, 0, (gsize)(group * carried) * sizeof *carry);
     if (!parts_each (spectrum, &some, FALSE, work, &step, progress, error))
@@ -207,7 +217,8 @@ passes_gradient (SbSpectrum *spectrum, const SbkView *view, int precise, const S
     return FALSE;
   if (part.g != NULL)
     return spectrum_fail (spectrum->engine->backend->gradient (part.g, &part.view, precise, model, value, gradient,
-                                                               progress_cancel_flag (progress), &kernel), &kernel, error);
+                                                               progress_cancel_flag (progress), &kernel),
+                          &kernel, error);
   return derivatives (spectrum, view, precise, model, gradient_work, SBK_CARRY_GRADIENT, SBK_N, value, gradient, progress,
                       error);
 }
@@ -222,9 +233,9 @@ passes_geometry (SbSpectrum *spectrum, const SbkView *view, int precise, const S
     return FALSE;
   if (part.g != NULL)
     return spectrum_fail (spectrum->engine->backend->geometry (part.g, &part.view, precise, model, value, derivative,
-                                                               progress_cancel_flag (progress), &kernel), &kernel, error);
-  return derivatives (spectrum, view, precise, model, geometry_work, SBK_CARRY_GEOMETRY, 2, value, derivative, progress,
-                      error);
+                                                               progress_cancel_flag (progress), &kernel),
+                          &kernel, error);
+  return derivatives (spectrum, view, precise, model, geometry_work, SBK_CARRY_GEOMETRY, 2, value, derivative, progress, error);
 }
 
 /* ---- Hessian ---- */
@@ -242,8 +253,8 @@ hessian_work (const SbPart *part, gpointer data, SbkError *error)
 /* Some blocks' part of gradient and Hessian. Where several machines share the pixels, the first of them alone adds what
  * follows from the complete derivatives of h and n. */
 static gboolean
-hessian_blocks (SbSpectrum *spectrum, const SbkView *some, Step *step, double *gradient, double *hessian,
-                SbProgress *progress, GError **error)
+hessian_blocks (SbSpectrum *spectrum, const SbkView *some, Step *step, double *gradient, double *hessian, SbProgress *progress,
+                GError **error)
 {
   const SbEngine *engine = spectrum->engine;
   gsize firsts = (gsize)(sbk_view_blocks (some) * sbk_carry_first (step->n));
@@ -270,8 +281,8 @@ passes_hessian (SbSpectrum *spectrum, const SbkView *view, int precise, const Sb
     return FALSE;
   if (part.g != NULL)
     return spectrum_fail (spectrum->engine->backend->hessian (part.g, &part.view, precise, model, n, chosen, value, gradient,
-                                                              hessian, progress_cancel_flag (progress), &kernel), &kernel,
-                          error);
+                                                              hessian, progress_cancel_flag (progress), &kernel),
+                          &kernel, error);
   gint64 carried = sbk_carry_first (n) + sbk_carry_second (n), blocks = sbk_view_blocks (view);
   gint64 group = at_once (spectrum, carried, blocks);
   g_autofree double *sums = value_sums (spectrum, view, precise, 1, model, progress, error);
@@ -283,8 +294,14 @@ passes_hessian (SbSpectrum *spectrum, const SbkView *view, int precise, const Sb
   memset (hessian, 0, (gsize)(n * n) * sizeof *hessian);
   for (gint64 first = 0; first < blocks; first += group) {
     SbkView some = blocks_of (view, first, MIN (group, blocks - first));
-    Step step = { .spectrum = spectrum, .precise = precise, .model = model, .complete = sums + 3 * first * SBK_LANES,
-                  .first = carry, .second = carry + group * sbk_carry_first (n), .n = n, .chosen = chosen,
+    Step step = { .spectrum = spectrum,
+                  .precise = precise,
+                  .model = model,
+                  .complete = sums + 3 * first * SBK_LANES,
+                  .first = carry,
+                  .second = carry + group * sbk_carry_first (n),
+                  .n = n,
+                  .chosen = chosen,
                   .cancel = progress_cancel_flag (progress) };
     if (!hessian_blocks (spectrum, &some, &step, gradient, hessian, progress, error))
       return FALSE;

@@ -7,8 +7,8 @@
 #include "core/spectrum.h"
 
 /* values[c]: numerators of S of each candidate (see SbkBackend.value; so for the others). progress (or NULL): for cancel. */
-gboolean passes_value (SbSpectrum *spectrum, const SbkView *view, int precise, gsize n, const SbkModel *models,
-                       double *values, SbProgress *progress, GError **error);
+gboolean passes_value (SbSpectrum *spectrum, const SbkView *view, int precise, gsize n, const SbkModel *models, double *values,
+                       SbProgress *progress, GError **error);
 gboolean passes_gradient (SbSpectrum *spectrum, const SbkView *view, int precise, const SbkModel *model, double *value,
                           double gradient[SBK_N], SbProgress *progress, GError **error);
 gboolean passes_hessian (SbSpectrum *spectrum, const SbkView *view, int precise, const SbkModel *model, int n,

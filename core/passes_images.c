@@ -99,7 +99,12 @@ passes_sums (SbSpectrum *spectrum, const SbkView *view, int precise, const SbkMo
              SbkSumKind kind, double *out, SbProgress *progress, GError **error)
 {
   gsize n = (gsize)(fine->n * sbk_sum_width (kind));
-  Step step = { .spectrum = spectrum, .precise = precise, .model = model, .fine = fine, .kind = kind, .out = out,
+  Step step = { .spectrum = spectrum,
+                .precise = precise,
+                .model = model,
+                .fine = fine,
+                .kind = kind,
+                .out = out,
                 .cancel = progress_cancel_flag (progress) };
   clear (spectrum, out, n);
   return pass (spectrum, view, sums_work, &step, n, progress, error);
@@ -126,7 +131,11 @@ passes_aliases (SbSpectrum *spectrum, const SbkView *view, int precise, const Sb
                 double *out, SbProgress *progress, GError **error)
 {
   gsize n = (gsize)aliases->place[aliases->n_groups];
-  Step step = { .spectrum = spectrum, .precise = precise, .model = model, .aliases = aliases, .out = out,
+  Step step = { .spectrum = spectrum,
+                .precise = precise,
+                .model = model,
+                .aliases = aliases,
+                .out = out,
                 .cancel = progress_cancel_flag (progress) };
   clear (spectrum, out, n);
   return pass (spectrum, view, aliases_work, &step, n, progress, error);
@@ -145,11 +154,15 @@ alias_gradient_work (const SbPart *part, gpointer data, SbkError *error)
 }
 
 gboolean
-passes_alias_gradient (SbSpectrum *spectrum, const SbkView *view, int precise, const SbkModel *model,
-                       const SbkAliases *aliases, const double *x, double gradient[SBK_N], SbProgress *progress,
-                       GError **error)
+passes_alias_gradient (SbSpectrum *spectrum, const SbkView *view, int precise, const SbkModel *model, const SbkAliases *aliases,
+                       const double *x, double gradient[SBK_N], SbProgress *progress, GError **error)
 {
-  Step step = { .spectrum = spectrum, .precise = precise, .model = model, .aliases = aliases, .x = x, .out = gradient,
+  Step step = { .spectrum = spectrum,
+                .precise = precise,
+                .model = model,
+                .aliases = aliases,
+                .x = x,
+                .out = gradient,
                 .cancel = progress_cancel_flag (progress) };
   memset (gradient, 0, SBK_N * sizeof *gradient);
   return pass (spectrum, view, alias_gradient_work, &step, SBK_N, progress, error);

@@ -78,8 +78,7 @@ place (gint64 i, gint64 n_out, gint64 n, gint64 *first, double *weight)
 }
 
 static void
-draw_image (SbCanvas *canvas, gint64 x, const float *image, gint64 rows, gint64 cols, const Zoom *zoom,
-            const double range[2])
+draw_image (SbCanvas *canvas, gint64 x, const float *image, gint64 rows, gint64 cols, const Zoom *zoom, const double range[2])
 {
   for (gint64 r = 0; r < zoom->rows; r++) {
     gint64 r0, c0;
@@ -90,10 +89,9 @@ draw_image (SbCanvas *canvas, gint64 x, const float *image, gint64 rows, gint64 
     for (gint64 c = 0; c < zoom->cols; c++, pixel += 3) {
       place (c, zoom->cols, cols, &c0, &wc);
       gint64 c1 = MIN (c0 + 1, cols - 1);
-      double value = wr == 0 && wc == 0
-                         ? (double)top[c0]
-                         : (1 - wr) * ((1 - wc) * (double)top[c0] + wc * (double)top[c1])
-                               + wr * ((1 - wc) * (double)bottom[c0] + wc * (double)bottom[c1]);
+      double value = wr == 0 && wc == 0 ? (double)top[c0]
+                                        : (1 - wr) * ((1 - wc) * (double)top[c0] + wc * (double)top[c1])
+                                              + wr * ((1 - wc) * (double)bottom[c0] + wc * (double)bottom[c1]);
       memset (pixel, grey_of (value, range[0], range[1]), 3);
     }
   }
@@ -118,15 +116,12 @@ length_text (double nm)
   static const struct {
     double from, unit;
     const char *name;
-  } units[] = {
-    { 1e6, 1e6, "mm" }, { 1e3, 1e3, "µm" }, { 1, 1, "nm" }, { 0.1, 0.1, "Å" }, { 0, 1e-3, "pm" }
-  };
+  } units[] = { { 1e6, 1e6, "mm" }, { 1e3, 1e3, "µm" }, { 1, 1, "nm" }, { 0.1, 0.1, "Å" }, { 0, 1e-3, "pm" } };
   char number[G_ASCII_DTOSTR_BUF_SIZE];
   guint i = 0;
   while (nm < units[i].from * (1 - 1e-9))
     i++;
-  return g_strdup_printf ("%s %s", g_ascii_formatd (number, sizeof number, "%.6g", nm / units[i].unit),
-                          units[i].name);
+  return g_strdup_printf ("%s %s", g_ascii_formatd (number, sizeof number, "%.6g", nm / units[i].unit), units[i].name);
 }
 
 static void
@@ -164,8 +159,8 @@ draw_ramp (SbCanvas *canvas, double y, int scale, const double range[2], const c
 }
 
 guint8 *
-picture_image (const float *image, gint64 rows, gint64 cols, double step_row, double step_col,
-               const char *unit, gint64 *out_rows, gint64 *out_cols)
+picture_image (const float *image, gint64 rows, gint64 cols, double step_row, double step_col, const char *unit,
+               gint64 *out_rows, gint64 *out_cols)
 {
   Zoom zoom = zoom_for (rows, cols, step_row, step_col);
   double range[2];

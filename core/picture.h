@@ -12,11 +12,11 @@ guint8 *picture_grey (const float *image, gint64 rows, gint64 cols);
 /* A phase image magnified to at least 400 pixels a side, with a scale bar ("1 nm") and the grey range. step:
  * nm (NAN: no scale bar); unit: of the samples ("rad"). The strip with both stands below the image and counts
  * in out_rows. */
-guint8 *picture_image (const float *image, gint64 rows, gint64 cols, double step_row, double step_col,
-                       const char *unit, gint64 *out_rows, gint64 *out_cols);
+guint8 *picture_image (const float *image, gint64 rows, gint64 cols, double step_row, double step_col, const char *unit,
+                       gint64 *out_rows, gint64 *out_cols);
 /* Mean pattern with the fitted circle and the circle of the given semi-angle, beside S against rotation for
  * both orientations (axes, ticks, labels, legend, the chosen angle marked). */
-guint8 *picture_calibration (const SbPattern *pattern, const SbCalibration *calibration, double semiangle,
-                             gint64 *out_rows, gint64 *out_cols);
+guint8 *picture_calibration (const SbPattern *pattern, const SbCalibration *calibration, double semiangle, gint64 *out_rows,
+                             gint64 *out_cols);
 
 #endif

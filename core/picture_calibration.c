@@ -52,8 +52,7 @@ draw_pattern (SbCanvas *panel, const SbPattern *pattern, double zoom)
       double col = MIN (((double)x + 0.5 * (zoom > 1)) / zoom, (double)pattern->cols - 1e-6);
       double value = covered (pattern, row, col, 1 / zoom);
       guint32 grey = (guint32)lrint (255 * fmin (fmax (value / white, 0), 1));
-      canvas_fill (panel, (double)x, (double)y, 1, 1,
-                   value < 0 ? (SbColour)BAD_PIXEL : grey << 16 | grey << 8 | grey);
+      canvas_fill (panel, (double)x, (double)y, 1, 1, value < 0 ? (SbColour)BAD_PIXEL : grey << 16 | grey << 8 | grey);
     }
 }
 
@@ -78,8 +77,7 @@ static void
 blit (SbCanvas *canvas, gint64 x, gint64 y, const SbCanvas *panel)
 {
   for (gint64 r = 0; r < panel->rows; r++)
-    memcpy (canvas->rgb + 3 * ((y + r) * canvas->cols + x), panel->rgb + 3 * r * panel->cols,
-            (gsize)panel->cols * 3);
+    memcpy (canvas->rgb + 3 * ((y + r) * canvas->cols + x), panel->rgb + 3 * r * panel->cols, (gsize)panel->cols * 3);
 }
 
 static void
@@ -108,9 +106,9 @@ pattern_legend (SbCanvas *canvas, const SbCalibration *calibration, double semia
   const SbPen fitted = { ORANGE, 3, 0 }, dashed = { SKY, 3, 9 };
   plot_say (canvas, LEFT_X, 14, 0, "Mean pattern");
   plot_say (canvas, LEFT_X, 38, 0, "centre %s, %s px (row, column)%s", plot_number (calibration->centre[0], 2).text,
-       plot_number (calibration->centre[1], 2).text, calibration->given_centre ? ", given" : "");
+            plot_number (calibration->centre[1], 2).text, calibration->given_centre ? ", given" : "");
   plot_say (canvas, LEFT_X, 62, 0, "radius %s px, %s mrad/px%s", plot_number (calibration->radius, 2).text,
-       plot_number (calibration->sampling, 4).text, calibration->given_sampling ? ", given" : "");
+            plot_number (calibration->sampling, 4).text, calibration->given_sampling ? ", given" : "");
   canvas_line (canvas, LEFT_X + 1, 93, LEFT_X + 34, 93, &fitted);
   plot_say (canvas, LEFT_X + 44, 86, 0, "fitted disk");
   if (nominal) {
@@ -124,8 +122,7 @@ draw_left (SbCanvas *canvas, const SbPattern *pattern, const SbCalibration *cali
 {
   double zoom = SIDE / (double)MAX (pattern->rows, pattern->cols);
   SbCanvas panel;
-  gint64 rows = MAX (1, llrint ((double)pattern->rows * zoom)),
-         cols = MAX (1, llrint ((double)pattern->cols * zoom));
+  gint64 rows = MAX (1, llrint ((double)pattern->rows * zoom)), cols = MAX (1, llrint ((double)pattern->cols * zoom));
   if (!canvas_init (&panel, rows, cols, BLACK))
     return FALSE;
   draw_pattern (&panel, pattern, zoom);
@@ -259,11 +256,11 @@ plot_legend (SbCanvas *canvas, const SbCalibration *calibration)
   double angle = calibration->frame.rotation * 180 / G_PI;
   plot_say (canvas, RIGHT_X, 14, 0, "Agreement S against rotation");
   plot_say (canvas, RIGHT_X, 38, 0, "rotation %s°%s, %s%s", plot_number (angle, 2).text,
-       calibration->given_rotation ? " given" : "", names[calibration->frame.transpose ? 1 : 0],
-       calibration->given_orientation ? " given" : "");
+            calibration->given_rotation ? " given" : "", names[calibration->frame.transpose ? 1 : 0],
+            calibration->given_orientation ? " given" : "");
   if (isfinite (calibration->curl_rotation))
     plot_say (canvas, RIGHT_X, 62, 0, "by the curl of the centre of mass %s°",
-         plot_number (calibration->curl_rotation, 1).text);
+              plot_number (calibration->curl_rotation, 1).text);
   for (int o = 0; o < 2; o++) {
     const SbPen pen = { o == 0 ? BLUE : VERMILION, 2, 0 };
     double x = RIGHT_X + 180 * o;
@@ -292,8 +289,8 @@ draw_right (SbCanvas *canvas, const SbCalibration *calibration)
 }
 
 guint8 *
-picture_calibration (const SbPattern *pattern, const SbCalibration *calibration, double semiangle,
-                     gint64 *out_rows, gint64 *out_cols)
+picture_calibration (const SbPattern *pattern, const SbCalibration *calibration, double semiangle, gint64 *out_rows,
+                     gint64 *out_cols)
 {
   SbCanvas canvas;
   if (!canvas_init (&canvas, HEIGHT, WIDTH, WHITE))

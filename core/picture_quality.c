@@ -49,8 +49,8 @@ static void
 draw_curve (SbCanvas *canvas, const Axes *axes, const SbQuality *quality, const double *values, const SbPen *pen)
 {
   for (gint64 r = 1; r < quality->rings; r++)
-    canvas_line (canvas, at_x (axes, quality->frequency[r - 1]), at_y (axes, values[r - 1]),
-                 at_x (axes, quality->frequency[r]), at_y (axes, values[r]), pen);
+    canvas_line (canvas, at_x (axes, quality->frequency[r - 1]), at_y (axes, values[r - 1]), at_x (axes, quality->frequency[r]),
+                 at_y (axes, values[r]), pen);
 }
 
 /* Shaded: aliases of what was measured. */
@@ -166,8 +166,8 @@ read_quality (const SbResult *result)
   for (gint64 r = 0; r < quality->rings; r++)
     if (!isfinite (quality->frc[r]) || !isfinite (quality->transfer[r]) || !isfinite (quality->frequency[r]))
       return NULL;
-  gboolean drawable = quality->frequency[quality->rings - 1] > 0 && number_of (info, "k_max") > 0
-                      && quality->scan_limit > 0 && (isnan (quality->cutoff) || quality->cutoff > 0);
+  gboolean drawable = quality->frequency[quality->rings - 1] > 0 && number_of (info, "k_max") > 0 && quality->scan_limit > 0
+                      && (isnan (quality->cutoff) || quality->cutoff > 0);
   return drawable ? g_steal_pointer (&quality) : NULL;
 }
 

@@ -43,8 +43,7 @@ pipeline_info (SbWork *work, const SbPipelineOptions *options, SbProgress *progr
   if (!command_begin (&command, work, options, FALSE, progress, error))
     return NULL;
   progress_stage (progress, "load", 0, shares.load);
-  gboolean done = work_need_columns (work, &command.setup.optics, &command.setup.calibration, progress, &command.seconds,
-                                     error)
+  gboolean done = work_need_columns (work, &command.setup.optics, &command.setup.calibration, progress, &command.seconds, error)
                   && info_calibrate (&command, &shares, error);
   return command_end (&command, done);
 }

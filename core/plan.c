@@ -104,7 +104,8 @@ plan_columns (const SbEngine *engine, guint64 columns, gint64 positions, guint64
     return too_small (&plan, "The sums over the frames", error);
   if (*in_file)
     g_info ("The counts of the bright field take %.2f GB; of %.2f GB of memory that is too much: they go to a scratch file in "
-            "%s.", (double)columns / 1e9, (double)plan.budget / 1e9, scratch_folder ());
+            "%s.",
+            (double)columns / 1e9, (double)plan.budget / 1e9, scratch_folder ());
   return TRUE;
 }
 
@@ -116,7 +117,8 @@ beside (const SbEngine *engine, const SbPlanned *what, gboolean in_parts)
 {
   enum { A_POSITION = 32, A_FREQUENCY = 40, A_SUM = 48, AN_IMAGE_PIXEL = 100, A_LISTED = 64 };
   guint64 n = (guint64)what->positions, q = (guint64)what->n_q, size = engine->precise ? 8 : 4;
-  guint64 fft = engine->threads * FFT_AT_ONCE * n * size + (what->in_file ? plan_slack (engine) + engine->threads * what->column : 0);
+  guint64 fft = engine->threads * FFT_AT_ONCE * n * size
+                + (what->in_file ? plan_slack (engine) + engine->threads * what->column : 0);
   guint64 image = (guint64)(what->upsampling * what->upsampling) * n * AN_IMAGE_PIXEL;
   guint64 moments = (q / SBK_LANES + 1) * SBK_CARRY_GRADIENT * sizeof (double);
   guint64 pass = MIN (moments, plan_carry (engine)) + A_SUM * q;

@@ -11,7 +11,7 @@
 /* Bytes throughout. */
 typedef struct SbPlan {
   guint64 budget;
-  gboolean given;    /* by the option; else what was free */
+  gboolean given; /* by the option; else what was free */
   guint64 columns, g;
   guint64 beside;    /* everything else at its largest */
   guint64 need;      /* for all of it in memory */
@@ -23,14 +23,14 @@ typedef struct SbPlan {
 
 /* What a spectrum will hold. */
 typedef struct SbPlanned {
-  gint64 positions;   /* scan points */
+  gint64 positions; /* scan points */
   gint64 n_pixels, n_q;
-  gint64 widest;      /* pixels of the longest detector row */
-  gint64 upsampling;  /* image pixels a scan point */
-  guint64 columns;    /* bytes of all counts */
-  guint64 column;     /* of one pixel's counts */
-  gboolean in_file;   /* the counts already are in one */
-  guint64 on_device;  /* bytes of them that the device holds */
+  gint64 widest;     /* pixels of the longest detector row */
+  gint64 upsampling; /* image pixels a scan point */
+  guint64 columns;   /* bytes of all counts */
+  guint64 column;    /* of one pixel's counts */
+  gboolean in_file;  /* the counts already are in one */
+  guint64 on_device; /* bytes of them that the device holds */
 } SbPlanned;
 
 /* Whether so many bytes of columns go to a scratch file while frames of `frame` bytes stream by; says so. */

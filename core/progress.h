@@ -5,10 +5,10 @@
 #include <glib.h>
 
 typedef struct SbProgress {
-  gint cancel;        /* atomic; non-zero asks the work to stop. Kernels poll its address. */
-  gint permyriad;     /* atomic; 0 .. 10000 of the whole job */
-  const char *stage;  /* atomic pointer to a static string: "load", "calibrate", "fit", ... */
-  double from, to;    /* the share of the job that the present stage covers; only the working thread touches it */
+  gint cancel;       /* atomic; non-zero asks the work to stop. Kernels poll its address. */
+  gint permyriad;    /* atomic; 0 .. 10000 of the whole job */
+  const char *stage; /* atomic pointer to a static string: "load", "calibrate", "fit", ... */
+  double from, to;   /* the share of the job that the present stage covers; only the working thread touches it */
 } SbProgress;
 
 /* All accept progress == NULL. */

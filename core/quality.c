@@ -20,8 +20,8 @@ quality_free (SbQuality *quality)
 
 /* Frequencies of one half, and <gamma,gamma> of its pixels added to weight where the method's sums hold it. */
 static double complex *
-half_solve (SbSpectrum *spectrum, const SbFineGrid *grid, const SbCoordinates *at, const SbMethod *method, double eps,
-            int half, double *weight, SbProgress *progress, GError **error)
+half_solve (SbSpectrum *spectrum, const SbFineGrid *grid, const SbCoordinates *at, const SbMethod *method, double eps, int half,
+            double *weight, SbProgress *progress, GError **error)
 {
   gsize n = (gsize)grid->fine.n;
   g_autofree double *sums = fine_grid_sums (spectrum, grid, at, method->sums, half, 2, progress, error);
@@ -141,8 +141,8 @@ keep_halves (SbQuality *quality, const SbFineGrid *grid, double complex *const p
 }
 
 SbQuality *
-quality_measure (SbSpectrum *spectrum, const SbCoordinates *at, const SbReconstructionOptions *options,
-                 SbProgress *progress, GError **error)
+quality_measure (SbSpectrum *spectrum, const SbCoordinates *at, const SbReconstructionOptions *options, SbProgress *progress,
+                 GError **error)
 {
   const SbMethod *method = method_find (options->method);
   gint64 factor[2];

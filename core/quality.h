@@ -12,19 +12,19 @@
 
 typedef struct SbQuality {
   gint64 rings;
-  double *frequency;   /* [rings] mean |q|, 1/angstrom */
-  double *frc;         /* [rings] -1 .. 1 */
+  double *frequency; /* [rings] mean |q|, 1/angstrom */
+  double *frc;       /* [rings] -1 .. 1 */
   /* [rings] sqrt (<gamma,gamma> / (4 sum A^2)): the amplitude that reaches the detector, as a share of what an ideal phase
    * plate would give (both sidebands at every pixel, in phase). */
   double *transfer;
-  gint64 *count;       /* [rings] frequencies, one of each +-q pair */
-  double cutoff;       /* 1/angstrom, where the FRC falls through the threshold; NAN: it is never above */
-  gboolean limited;    /* it never falls: the last frequency is the limit */
-  double scan_limit;   /* 1/angstrom, 1 / (2 step) */
-  const char *method;  /* that the halves were made with: phase where the image's own cannot be halved */
-  double total;        /* correlation of the halves over all frequencies */
+  gint64 *count;      /* [rings] frequencies, one of each +-q pair */
+  double cutoff;      /* 1/angstrom, where the FRC falls through the threshold; NAN: it is never above */
+  gboolean limited;   /* it never falls: the last frequency is the limit */
+  double scan_limit;  /* 1/angstrom, 1 / (2 step) */
+  const char *method; /* that the halves were made with: phase where the image's own cannot be halved */
+  double total;       /* correlation of the halves over all frequencies */
   gint64 rows, cols;
-  float *half[2];      /* [rows * cols], where asked for */
+  float *half[2]; /* [rows * cols], where asked for */
 } SbQuality;
 SbQuality *quality_measure (SbSpectrum *spectrum, const SbCoordinates *at, const SbReconstructionOptions *options,
                             SbProgress *progress, GError **error);

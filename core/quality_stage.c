@@ -58,8 +58,8 @@ add_halves (SbCommand *command, SbQuality *quality, const char *unit)
   gint64 shape[2] = { quality->rows, quality->cols };
   const double *step = command->setup.optics.step;
   for (int half = 0; half < 2 && quality->half[half] != NULL; half++) {
-    SbArray *array = result_add (command->result, names[half], titles[half], unit,
-                                 g_steal_pointer (&quality->half[half]), 2, shape);
+    SbArray *array = result_add (command->result, names[half], titles[half], unit, g_steal_pointer (&quality->half[half]), 2,
+                                 shape);
     array->detail = TRUE;
     for (int axis = 0; axis < 2; axis++) {
       gint64 scan = axis == 0 ? command->work->spectrum->scan_rows : command->work->spectrum->scan_cols;
@@ -76,8 +76,8 @@ stage_quality (SbCommand *command, const SbCoordinates *at, const char *unit, do
   if (!command->setup.reconstruction.quality)
     return TRUE;
   progress_stage (command->progress, "quality", from, 1);
-  g_autoptr (SbQuality) quality = quality_measure (command->work->spectrum, at, &command->setup.reconstruction,
-                                                   command->progress, error);
+  g_autoptr (SbQuality)
+      quality = quality_measure (command->work->spectrum, at, &command->setup.reconstruction, command->progress, error);
   if (quality == NULL)
     return FALSE;
   command->seconds.quality += (double)(g_get_monotonic_time () - start) * 1e-6;

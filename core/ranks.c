@@ -56,7 +56,8 @@ gboolean
 ranks_begin (SbRanks *ranks, SbProgress *progress, GError **error)
 {
   if (ranks->broken)
-    return sb_fail (error, SB_ERROR_STATE, "The processes that work together lost each other in an earlier command; start the "
+    return sb_fail (error, SB_ERROR_STATE,
+                    "The processes that work together lost each other in an earlier command; start the "
                     "program again.");
   ranks->progress = progress;
   memset (ranks->sent, 0, sizeof ranks->sent);
@@ -168,12 +169,12 @@ ranks_gather (SbRanks *ranks, SbRanksUse use, gpointer data, const gsize *place,
 
 /* ---- sums ---- */
 
-#define ADD_UP(T, EXPRESSION)                                                                                           \
-  do {                                                                                                                  \
-    T *sum = to;                                                                                                        \
-    const T *of = from;                                                                                                 \
-    for (gsize i = 0; i < n; i++)                                                                                       \
-      sum[i] = EXPRESSION;                                                                                              \
+#define ADD_UP(T, EXPRESSION)                                                                                                  \
+  do {                                                                                                                         \
+    T *sum = to;                                                                                                               \
+    const T *of = from;                                                                                                        \
+    for (gsize i = 0; i < n; i++)                                                                                              \
+      sum[i] = EXPRESSION;                                                                                                     \
   } while (0)
 
 static void

@@ -13,14 +13,14 @@ typedef struct SbWatch SbWatch;
 
 struct SbRanks {
   int rank, size;
-  int local_rank, local_size;  /* among those of this machine */
+  int local_rank, local_size; /* among those of this machine */
   const SbMpi *mpi;
   SbWatch *watch;
-  SbReduce reduce;             /* what the engine shows to passes */
-  SbProgress *progress;        /* of the job that runs; NULL: none */
-  guint32 sequence;            /* of exchanges */
-  gboolean broken;             /* an exchange was left before its end: MPI cannot be used any more */
-  guint64 sent[3];             /* bytes to other ranks since the job began, see SbRanksUse */
+  SbReduce reduce;      /* what the engine shows to passes */
+  SbProgress *progress; /* of the job that runs; NULL: none */
+  guint32 sequence;     /* of exchanges */
+  gboolean broken;      /* an exchange was left before its end: MPI cannot be used any more */
+  guint64 sent[3];      /* bytes to other ranks since the job began, see SbRanksUse */
 };
 
 typedef enum SbRanksUse { RANKS_FRAMES, RANKS_SUMS, RANKS_OTHER } SbRanksUse;

@@ -52,15 +52,18 @@ open_module (GError **error)
   g_autofree char *beside = module_beside ("libsideband_mpi.so", "mpi");
   void *handle = dlopen (beside != NULL ? beside : "libsideband_mpi.so", RTLD_NOW | RTLD_GLOBAL);
   if (handle == NULL) {
-    sb_fail (error, SB_ERROR_BACKEND, "The MPI module could not be opened (%s); install it beside the library, or give "
-             "engine = local to let every process work alone.", dlerror ());
+    sb_fail (error, SB_ERROR_BACKEND,
+             "The MPI module could not be opened (%s); install it beside the library, or give "
+             "engine = local to let every process work alone.",
+             dlerror ());
     return NULL;
   }
   ModuleMpi get = (ModuleMpi)dlsym (handle, "sb_mpi_module");
   const SbMpi *mpi = get != NULL ? get () : NULL;
   if (mpi != NULL && mpi->abi == SB_MPI_ABI)
     return mpi;
-  sb_fail (error, SB_ERROR_BACKEND, "The MPI module belongs to another version of the library; install both from one "
+  sb_fail (error, SB_ERROR_BACKEND,
+           "The MPI module belongs to another version of the library; install both from one "
            "release, or give engine = local.");
   return NULL;
 }
@@ -81,7 +84,8 @@ ranks_open (GError **error)
   if (mpi == NULL)
     return NULL;
   if (!g_atomic_int_compare_and_exchange (&opened, 0, 1)) {
-    sb_fail (error, SB_ERROR_STATE, "A session with engine = mpi was made before in this process, and MPI begins only once; "
+    sb_fail (error, SB_ERROR_STATE,
+             "A session with engine = mpi was made before in this process, and MPI begins only once; "
              "keep one session.");
     return NULL;
   }

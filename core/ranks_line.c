@@ -142,8 +142,8 @@ call (const SbAddress *address, guint32 ipv4, int rank)
   if (fd < 0)
     return -1;
   gboolean good = connect (fd, (struct sockaddr *)&to, sizeof to) == 0
-                  || (errno == EINPROGRESS && ready (fd, POLLOUT)
-                      && getsockopt (fd, SOL_SOCKET, SO_ERROR, &problem, &size) == 0 && problem == 0);
+                  || (errno == EINPROGRESS && ready (fd, POLLOUT) && getsockopt (fd, SOL_SOCKET, SO_ERROR, &problem, &size) == 0
+                      && problem == 0);
   if (good && transfer (fd, &greeting, sizeof greeting, TRUE) && transfer (fd, answer, sizeof answer, FALSE)
       && memcmp (answer, address->token, LINE_TOKEN) == 0)
     return fd;
@@ -161,14 +161,19 @@ line_connect (const SbAddress *address, int rank, SbLine *line, GError **error)
     begin_line (line, fd, 0, address->pid, address->host);
     return TRUE;
   }
-  return sb_fail (error, SB_ERROR_BACKEND, "Rank %d does not reach rank 0 on %s by TCP (port %d); open the ports between the "
-                  "machines.", rank, address->host, (int)ntohs (address->port));
+  return sb_fail (error, SB_ERROR_BACKEND,
+                  "Rank %d does not reach rank 0 on %s by TCP (port %d); open the ports between the "
+                  "machines.",
+                  rank, address->host, (int)ntohs (address->port));
 }
 
 void
 line_say (const SbLine *line, const SbMessage *message, const char *text)
 {
-  struct { SbMessage head; char text[LINE_TEXT]; } whole = { .head = *message };
+  struct {
+    SbMessage head;
+    char text[LINE_TEXT];
+  } whole = { .head = *message };
   if (line->fd < 0)
     return;
   whole.head.length = text != NULL ? (guint32)g_strlcpy (whole.text, text, LINE_TEXT) : 0;

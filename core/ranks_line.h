@@ -13,7 +13,7 @@ typedef struct SbMessage {
   gint32 rank, code; /* fail: whose, and its SbErrorCode; end, verdict: code is 1 where MPI is broken */
   guint32 job;
   gint32 lost, pid;
-  guint32 length;    /* of the text that follows, below LINE_TEXT */
+  guint32 length; /* of the text that follows, below LINE_TEXT */
 } SbMessage;
 
 /* Where rank 0 listens; what it sends to all before there is any line. */
@@ -31,9 +31,9 @@ typedef struct SbLine {
   int rank;
   gint32 pid;
   char host[LINE_HOST];
-  gint64 heard;     /* monotonic time */
-  gboolean left;    /* said bye */
-  guint32 ended;    /* the last job whose end it came to */
+  gint64 heard;  /* monotonic time */
+  gboolean left; /* said bye */
+  guint32 ended; /* the last job whose end it came to */
   GByteArray *in;
 } SbLine;
 

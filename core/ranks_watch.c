@@ -21,22 +21,21 @@ struct SbWatch {
   int rank, size;
   SbAddress address;
   int listener, wake;
-  guint n;         /* of lines: rank 0 has one with each other rank, they have one with it */
+  guint n; /* of lines: rank 0 has one with each other rank, they have one with it */
   SbLine *line;
   GThread *thread;
   gint64 beaten, looked, woken; /* when the thread last did so, and when it went on after a long stop */
-  GMutex lock;     /* of all below, and of what is said */
+  GMutex lock;                  /* of all below, and of what is said */
   GCond changed;
   gboolean stop, ending;
   guint connected;
-  guint32 job;     /* that runs, or ran last */
-  gboolean running;
+  guint32 job; /* that runs, or ran last */
+  gboolean running, broken;
   SbProgress *progress;
-  SbFault fault;   /* text NULL: none */
+  SbFault fault; /* text NULL: none */
   guint32 fault_job;
   gint64 cancelled; /* when a rank said that it was cancelled; 0: none did */
-  guint32 verdict; /* the last job whose end all came to */
-  gboolean broken;
+  guint32 verdict;  /* the last job whose end all came to */
 };
 
 /* ---- faults; holding the lock ---- */
@@ -71,9 +70,10 @@ static void
 lose (SbWatch *watch, SbLine *line, const char *how)
 {
   g_autofree char *text = g_strdup_printf ("Rank %d on %s (process %d) %s, so that all ranks stopped without a result; start "
-                                           "the run again.", line->rank, line->host, (int)line->pid, how);
+                                           "the run again.",
+                                           line->rank, line->host, (int)line->pid, how);
   if (watch->woken > 0 && watch->looked - watch->woken < PATIENCE)
-    _exit (1); /* this process was stopped: the others have given it up and told the user */
+    _exit (1);         /* this process was stopped: the others have given it up and told the user */
   if (watch->ending) { /* MPI waits for it and cannot be stopped otherwise */
     if (watch->rank == (line->rank == 0 ? 1 : 0))
       fprintf (stderr, "sideband: Rank %d on %s (process %d) %s.\n", line->rank, line->host, (int)line->pid, how);
@@ -103,8 +103,7 @@ hear (SbWatch *watch, SbLine *line, const SbMessage *message, const char *text)
     *(message->said == SAID_END ? &line->ended : &watch->verdict) = message->job;
     watch->broken = watch->broken || message->code != 0;
     break;
-  default: /* a beat */
-    line->left = line->left || message->said == SAID_BYE;
+  default: line->left = line->left || message->said == SAID_BYE;
   }
   g_cond_broadcast (&watch->changed);
 }
@@ -208,8 +207,9 @@ wait_for_callers (SbWatch *watch, GError **error)
     ;
   gboolean all = watch->connected == watch->n;
   g_mutex_unlock (&watch->lock);
-  return all || sb_fail (error, SB_ERROR_BACKEND, "Only %u of %u ranks reached rank 0 on %s by TCP; open the ports between the "
-                         "machines.", watch->connected + 1, watch->n + 1, watch->address.host);
+  return all
+         || sb_fail (error, SB_ERROR_BACKEND, "Only %u of %u ranks reached rank 0 on %s by TCP; open the ports between them.",
+                     watch->connected + 1, watch->n + 1, watch->address.host);
 }
 
 SbWatch *

@@ -15,25 +15,68 @@ enum { SB_UPSAMPLING_MAX = 64 };
 #define ROW(field) G_STRUCT_OFFSET (SbReconstructionOptions, field)
 
 static const SbParam rows[] = {
-  { .name = "method", .title = "Method", .unit = "", .help = "How the phase image is made.",
-    .type = SB_PARAM_CHOICE, .offset = ROW (method), .value = NAN, .text = "phase", .min = -INFINITY, .max = INFINITY,
-    .show_min = -INFINITY, .show_max = INFINITY, .choices_from = method_names, .flags = SB_PARAM_LIVE },
-  { .name = "upsampling", .title = "Upsampling", .unit = "",
+  { .name = "method",
+    .title = "Method",
+    .unit = "",
+    .help = "How the phase image is made.",
+    .type = SB_PARAM_CHOICE,
+    .offset = ROW (method),
+    .value = NAN,
+    .text = "phase",
+    .min = -INFINITY,
+    .max = INFINITY,
+    .show_min = -INFINITY,
+    .show_max = INFINITY,
+    .choices_from = method_names,
+    .flags = SB_PARAM_LIVE },
+  { .name = "upsampling",
+    .title = "Upsampling",
+    .unit = "",
     .help = "Image pixels per scan point along each axis; 0 takes as many as the aperture resolves.",
-    .type = SB_PARAM_INT, .offset = ROW (upsampling), .value = 0, .min = 0, .max = SB_UPSAMPLING_MAX,
-    .show_min = 0, .show_max = 8, .flags = SB_PARAM_LIVE },
-  { .name = "regularisation", .title = "Regularisation", .unit = "",
+    .type = SB_PARAM_INT,
+    .offset = ROW (upsampling),
+    .value = 0,
+    .min = 0,
+    .max = SB_UPSAMPLING_MAX,
+    .show_min = 0,
+    .show_max = 8,
+    .flags = SB_PARAM_LIVE },
+  { .name = "regularisation",
+    .title = "Regularisation",
+    .unit = "",
     .help = "Added to the weight of every frequency; where not given it follows from the noise, ring by ring.",
-    .type = SB_PARAM_DOUBLE, .offset = ROW (regularisation), .value = NAN, .min = 0, .max = INFINITY, .show_min = 0,
-    .show_max = 100, .flags = SB_PARAM_LIVE | SB_PARAM_ADVANCED },
-  { .name = "quality", .title = "Quality", .unit = "",
+    .type = SB_PARAM_DOUBLE,
+    .offset = ROW (regularisation),
+    .value = NAN,
+    .min = 0,
+    .max = INFINITY,
+    .show_min = 0,
+    .show_max = 100,
+    .flags = SB_PARAM_LIVE | SB_PARAM_ADVANCED },
+  { .name = "quality",
+    .title = "Quality",
+    .unit = "",
     .help = "Measure the resolution of the image from two halves of the bright field, and what the microscope transfers.",
-    .type = SB_PARAM_BOOL, .offset = ROW (quality), .value = TRUE, .min = -INFINITY, .max = INFINITY,
-    .show_min = -INFINITY, .show_max = INFINITY, .flags = SB_PARAM_LIVE | SB_PARAM_ADVANCED },
-  { .name = "half_images", .title = "Half images", .unit = "",
+    .type = SB_PARAM_BOOL,
+    .offset = ROW (quality),
+    .value = TRUE,
+    .min = -INFINITY,
+    .max = INFINITY,
+    .show_min = -INFINITY,
+    .show_max = INFINITY,
+    .flags = SB_PARAM_LIVE | SB_PARAM_ADVANCED },
+  { .name = "half_images",
+    .title = "Half images",
+    .unit = "",
     .help = "Keep the images of the two halves of the bright field in the result.",
-    .type = SB_PARAM_BOOL, .offset = ROW (half_images), .value = TRUE, .min = -INFINITY, .max = INFINITY,
-    .show_min = -INFINITY, .show_max = INFINITY, .flags = SB_PARAM_LIVE | SB_PARAM_ADVANCED },
+    .type = SB_PARAM_BOOL,
+    .offset = ROW (half_images),
+    .value = TRUE,
+    .min = -INFINITY,
+    .max = INFINITY,
+    .show_min = -INFINITY,
+    .show_max = INFINITY,
+    .flags = SB_PARAM_LIVE | SB_PARAM_ADVANCED },
 };
 const SbParamGroup reconstruction_params = { "reconstruction", "Reconstruction", sizeof (SbReconstructionOptions), rows,
                                              G_N_ELEMENTS (rows) };
@@ -119,8 +162,8 @@ fine_grid_sums (SbSpectrum *spectrum, const SbFineGrid *grid, const SbCoordinate
   SbkView view = { .q_first = 0, .q_count = 0, .q_stride = 1, .q_phase = 0, .k_first = k_first, .k_stride = k_stride };
   SbkModel model;
 
-  g_autofree double *sums = sb_alloc ((gsize)n, sizeof (double) * (gsize)sbk_sum_width (kind),
-                                      "The sums of the reconstruction", error);
+  g_autofree double *sums = sb_alloc ((gsize)n, sizeof (double) * (gsize)sbk_sum_width (kind), "The sums of the reconstruction",
+                                      error);
   if (sums == NULL)
     return NULL;
   optics_model (&spectrum->optics, &spectrum->frame, at, &model);
@@ -148,8 +191,9 @@ device_image (const SbFineGrid *grid, const double complex *phi, double *image, 
   SbkError kernel = { "" };
   if (grid->engine == NULL || grid->engine->backend->image == NULL)
     return -1;
-  return spectrum_fail (grid->engine->backend->image (grid->engine->context, &places, (const double *)phi, image, rounded,
-                                                      &kernel), &kernel, error);
+  return spectrum_fail (
+      grid->engine->backend->image (grid->engine->context, &places, (const double *)phi, image, rounded, &kernel), &kernel,
+      error);
 }
 
 double *
@@ -241,8 +285,8 @@ solve (SbSpectrum *spectrum, const SbCoordinates *at, const SbReconstructionOpti
 }
 
 gboolean
-reconstruct_double (SbSpectrum *spectrum, const SbCoordinates *at, const SbReconstructionOptions *options,
-                    SbProgress *progress, SbFineGrid **grid, double **phase, double **absorption, GError **error)
+reconstruct_double (SbSpectrum *spectrum, const SbCoordinates *at, const SbReconstructionOptions *options, SbProgress *progress,
+                    SbFineGrid **grid, double **phase, double **absorption, GError **error)
 {
   g_autofree double complex *phi = NULL, *amplitude = NULL;
   g_autoptr (SbFineGrid) fine = NULL;

@@ -17,19 +17,19 @@ extern const SbParamGroup reconstruction_params;
 
 /* Half of the fine grid (one of each +-q pair) with the sums a method asked for. */
 typedef struct SbFineGrid {
-  SbEngine *engine;      /* borrowed; transforms the image where its backend can */
-  gint64 rows, cols;     /* of the fine grid */
+  SbEngine *engine;  /* borrowed; transforms the image where its backend can */
+  gint64 rows, cols; /* of the fine grid */
   gint64 factor[2];
   SbkFine fine;
-  gint64 *position;      /* [fine.n] row * cols + col in the fine FFT grid */
-  double *q;             /* [fine.n] |q| in units of k_max */
-  double ring;           /* spacing of the measured frequencies, units of k_max: the least width of a ring */
-  double aperture;       /* sum of A^2 over the bright-field pixels: <w,gamma> at its largest */
-  gint64 absent;         /* fine frequencies left out because their measured frequency is not stored */
-  SbFrame frame;         /* that fine.vx, vy were made for */
-  guint64 stamp;         /* of position: never changes */
+  gint64 *position;         /* [fine.n] row * cols + col in the fine FFT grid */
+  double *q;                /* [fine.n] |q| in units of k_max */
+  double ring;              /* spacing of the measured frequencies, units of k_max: the least width of a ring */
+  double aperture;          /* sum of A^2 over the bright-field pixels: <w,gamma> at its largest */
+  gint64 absent;            /* fine frequencies left out because their measured frequency is not stored */
+  SbFrame frame;            /* that fine.vx, vy were made for */
+  guint64 stamp;            /* of position: never changes */
   struct SbFineRings *kept; /* of fine_grid_rings */
-  int refs;              /* more than one owner */
+  int refs;                 /* more than one owner */
 } SbFineGrid;
 /* A grid that is owned, or shared with the spectrum: it is not to be changed. */
 SbFineGrid *fine_grid_new (SbSpectrum *spectrum, const gint64 factor[2], GError **error);
@@ -44,19 +44,19 @@ gint64 fine_grid_rings (const SbFineGrid *grid, gint64 *order, gint64 *start);
 typedef struct SbImage {
   gint64 rows, cols;
   gint64 factor[2];
-  double step[2];        /* angstrom */
-  float *phase;          /* rad */
-  float *absorption;     /* relative amplitude change; NULL unless the method gives it */
-  gint64 absent;         /* frequencies left out because the spectrum does not hold them */
+  double step[2];    /* angstrom */
+  float *phase;      /* rad */
+  float *absorption; /* relative amplitude change; NULL unless the method gives it */
+  gint64 absent;     /* frequencies left out because the spectrum does not hold them */
 } SbImage;
 void image_free (SbImage *image);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (SbImage, image_free)
 
 /* One method; a file of methods/ defines one as `const SbMethod method_NAME`. */
 typedef struct SbMethod {
-  const char *name;      /* "phase" */
-  const char *title;     /* "Phase (least squares)" */
-  const char *help;      /* one sentence */
+  const char *name;  /* "phase" */
+  const char *title; /* "Phase (least squares)" */
+  const char *help;  /* one sentence */
   SbkSumKind sums;
   /* Phi (and, where the method has it, absorption) of every fine frequency from its sums; noise: sigma^2 per pair;
    * eps: the user's regularisation or NAN. */
@@ -66,7 +66,7 @@ typedef struct SbMethod {
   /* Instead of solve, where the sums of one frequency do not decide its Phi: from G itself. */
   gboolean (*solve_grid) (SbSpectrum *spectrum, const SbFineGrid *grid, const SbCoordinates *at, double eps,
                           SbProgress *progress, double complex *phi, double complex *absorption, GError **error);
-  const char *unit;      /* of the image; NULL: rad */
+  const char *unit; /* of the image; NULL: rad */
 } SbMethod;
 extern const SbMethod *const method_registry[]; /* generated, NULL-terminated */
 const char *const *method_names (void);
@@ -76,8 +76,8 @@ const SbMethod *method_find (const char *name); /* NULL: none */
 void upsampling_factors (const SbOptics *optics, gint64 asked, gint64 factor[2]);
 
 /* The kernel's sums at every fine frequency [fine.n * sbk_sum_width (kind)], over pixels k_first, k_first + k_stride ... */
-double *fine_grid_sums (SbSpectrum *spectrum, const SbFineGrid *grid, const SbCoordinates *at, SbkSumKind kind,
-                        gint64 k_first, gint64 k_stride, SbProgress *progress, GError **error);
+double *fine_grid_sums (SbSpectrum *spectrum, const SbFineGrid *grid, const SbCoordinates *at, SbkSumKind kind, gint64 k_first,
+                        gint64 k_stride, SbProgress *progress, GError **error);
 /* phi(r) [rows * cols] of a Phi held at one of each +-q pair; the same rounded to float32. */
 double *fine_grid_image (const SbFineGrid *grid, const double complex *phi, GError **error);
 float *fine_grid_image_single (const SbFineGrid *grid, const double complex *phi, GError **error);

@@ -248,8 +248,10 @@ report_coordinates (const SbCoordinates *at)
 json_t *
 report_branch (const SbFit *fit)
 {
-  static const char *const names[] = { [SB_BRANCH_KEPT] = "kept", [SB_BRANCH_TWIN] = "twin",
-                                       [SB_BRANCH_INCONCLUSIVE] = "inconclusive", [SB_BRANCH_PINNED] = "pinned" };
+  static const char *const names[] = { [SB_BRANCH_KEPT] = "kept",
+                                       [SB_BRANCH_TWIN] = "twin",
+                                       [SB_BRANCH_INCONCLUSIVE] = "inconclusive",
+                                       [SB_BRANCH_PINNED] = "pinned" };
   json_t *object = json_object ();
   set (object, "chosen", json_string (names[fit->branch]));
   set (object, "skewness", report_number (fit->skewness));

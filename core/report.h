@@ -7,10 +7,10 @@
 #include "core/fit/fit.h"
 #include "core/reconstruct.h"
 
-json_t *report_number (double x);                       /* null where not finite */
+json_t *report_number (double x); /* null where not finite */
 json_t *report_pair (double row, double col);
 json_t *report_sizes (gint64 rows, gint64 cols);
-json_t *report_strings (const GPtrArray *strings);      /* NULL: [] */
+json_t *report_strings (const GPtrArray *strings); /* NULL: [] */
 
 /* optics: NAN where not known; columns and spectrum NULL before they are there. */
 json_t *report_acquisition (const SbAcquisition *acquisition, const SbOptics *optics, const SbColumns *columns,

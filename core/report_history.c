@@ -1,7 +1,9 @@
 /* The fit's history and flags in the result. */
 #include "core/report.h"
 
-static const char *const calls[] = { [SB_CALL_VALUE] = "value", [SB_CALL_GRADIENT] = "gradient", [SB_CALL_HESSIAN] = "hessian" };
+static const char *const calls[] = {
+  [SB_CALL_VALUE] = "value", [SB_CALL_GRADIENT] = "gradient", [SB_CALL_HESSIAN] = "hessian"
+};
 
 /* Arrays side by side, one entry an evaluation; `parts` are the (q,k) pairs that were used: the first q_count frequencies of
  * the band, every q_stride-th block from q_phase, every k_stride-th pixel from k_first of every
@@ -28,8 +30,9 @@ report_history (const SbHistory *history)
   json_object_set_new (object, "stage", stage);
   json_object_set_new (object, "call", call);
   json_object_set_new (object, "part", part);
-  json_object_set_new (object, "part_columns", json_pack ("[s,s,s,s,s,s,s]", "q_count", "q_stride", "q_phase", "k_first", "k_stride",
-                                                        "row_first", "row_stride"));
+  json_object_set_new (
+      object, "part_columns",
+      json_pack ("[s,s,s,s,s,s,s]", "q_count", "q_stride", "q_phase", "k_first", "k_stride", "row_first", "row_stride"));
   json_object_set_new (object, "agreement", s);
   json_object_set_new (object, "coordinates", at);
   return object;

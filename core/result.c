@@ -62,8 +62,7 @@ result_add (SbResult *result, const char *name, const char *title, const char *u
 }
 
 SbArray *
-result_add_picture (SbResult *result, const char *name, const char *title, guint8 *rgb, gint64 rows,
-                    gint64 cols)
+result_add_picture (SbResult *result, const char *name, const char *title, guint8 *rgb, gint64 rows, gint64 cols)
 {
   SbArray *array = result_add (result, name, title, "", NULL, 3, (const gint64[]){ rows, cols, 3 });
   array->bytes = TRUE;
@@ -122,8 +121,7 @@ check_readable (const char *path, GError **error)
   if (stat (path, &status) != 0)
     return sb_fail (error, SB_ERROR_IO, "%s cannot be opened: %s; check the name.", path, g_strerror (errno));
   if (!S_ISREG (status.st_mode))
-    return sb_fail (error, SB_ERROR_IO,
-                    "%s is not a file; give a _result.h5 or _fit.json that Sideband wrote.", path);
+    return sb_fail (error, SB_ERROR_IO, "%s is not a file; give a _result.h5 or _fit.json that Sideband wrote.", path);
   return TRUE;
 }
 
@@ -132,8 +130,7 @@ read_head (const char *path, guint8 *head, gsize size, gsize *n, GError **error)
 {
   FILE *file = fopen (path, "rbe");
   if (file == NULL)
-    return sb_fail (error, SB_ERROR_IO, "%s cannot be opened: %s; check its permissions.", path,
-                    g_strerror (errno));
+    return sb_fail (error, SB_ERROR_IO, "%s cannot be opened: %s; check its permissions.", path, g_strerror (errno));
   *n = fread (head, 1, size, file);
   fclose (file);
   return TRUE;
@@ -145,13 +142,11 @@ open_json (SbResult *result, const char *path, GError **error)
   json_error_t where;
   json_t *json = json_load_file (path, 0, &where);
   if (json == NULL)
-    return sb_fail (error, SB_ERROR_DATA,
-                    "%s is damaged: its JSON ends in an error at line %d (%s); give an intact file.", path,
-                    where.line, where.text);
+    return sb_fail (error, SB_ERROR_DATA, "%s is damaged: its JSON ends in an error at line %d (%s); give an intact file.",
+                    path, where.line, where.text);
   if (!json_is_object (json) || json_string_value (json_object_get (json, "version")) == NULL) {
     json_decref (json);
-    return sb_fail (error, SB_ERROR_DATA,
-                    "%s is JSON, but not of Sideband; give a _fit.json or _result.h5 it wrote.", path);
+    return sb_fail (error, SB_ERROR_DATA, "%s is JSON, but not of Sideband; give a _fit.json or _result.h5 it wrote.", path);
   }
   json_decref (result->info);
   result->info = json;
@@ -176,8 +171,7 @@ result_open (const char *path, GError **error)
   else if (first < n && head[first] == '{')
     opened = open_json (result, path, error);
   else
-    opened = sb_fail (error, SB_ERROR_DATA,
-                      "%s is not a result of Sideband; give a _result.h5 or _fit.json it wrote.", path);
+    opened = sb_fail (error, SB_ERROR_DATA, "%s is not a result of Sideband; give a _result.h5 or _fit.json it wrote.", path);
   if (!opened)
     g_clear_pointer (&result, result_free);
   return result;

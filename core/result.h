@@ -14,7 +14,7 @@ typedef struct SbArray {
   char *unit;  /* "rad", "counts", "" */
   int n_dims;  /* 1..3 */
   gint64 shape[3];
-  gboolean detail; /* for further work with the numbers: hosts need not show it unasked */
+  gboolean detail;    /* for further work with the numbers: hosts need not show it unasked */
   gboolean bytes;     /* guint8 samples (a picture [rows, cols, 3]) instead of floats */
   float *data;        /* C order; owned */
   guint8 *pixels;     /* C order; owned; bytes only */
@@ -31,10 +31,9 @@ SbResult *result_new (void);
 void result_free (SbResult *result);
 /* Adds a copy-free array: data (g_malloc) is owned by the result afterwards. Returns it for filling step and
  * axis_unit. */
-SbArray *result_add (SbResult *result, const char *name, const char *title, const char *unit, float *data,
-                     int n_dims, const gint64 *shape);
-SbArray *result_add_picture (SbResult *result, const char *name, const char *title, guint8 *rgb, gint64 rows,
-                             gint64 cols);
+SbArray *result_add (SbResult *result, const char *name, const char *title, const char *unit, float *data, int n_dims,
+                     const gint64 *shape);
+SbArray *result_add_picture (SbResult *result, const char *name, const char *title, guint8 *rgb, gint64 rows, gint64 cols);
 const SbArray *result_find (const SbResult *result, const char *name); /* NULL: none */
 
 typedef struct SbOutputOptions {
@@ -73,16 +72,13 @@ gint64 array_size (const SbArray *array);
 gboolean result_read_hdf5 (SbResult *result, const char *path, GError **error);
 
 /* Writes one kind to path: temporary name, fsync, rename. kind: a writer's name. */
-gboolean result_save (const SbResult *result, const char *path, const char *kind, gboolean force,
-                      GError **error);
+gboolean result_save (const SbResult *result, const char *path, const char *kind, gboolean force, GError **error);
 /* Writes every kind that applies to <output>/<base><suffix> (or <prefix><suffix>) and lists them, absolute,
  * under "files" in result->info. source: the acquisition's path or NULL (base "sideband"). On failure none of
  * them is left. */
-gboolean result_save_all (SbResult *result, const SbOutputOptions *output, const char *source,
-                          GError **error);
+gboolean result_save_all (SbResult *result, const SbOutputOptions *output, const char *source, GError **error);
 /* The same with the writers of a NULL-terminated list and a prefix that is known. */
-gboolean result_save_at (SbResult *result, const SbWriter *const *writers, const char *prefix, gboolean force,
-                         GError **error);
+gboolean result_save_at (SbResult *result, const SbWriter *const *writers, const char *prefix, gboolean force, GError **error);
 /* What files of an acquisition are called by: "/data/columns_master.h5" -> "columns"; NULL: "sideband". */
 char *source_base (const char *source);
 /* Opens a _result.h5 (arrays and info) or a _fit.json (info only). */

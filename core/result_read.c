@@ -23,8 +23,7 @@ open_dataset (hid_t file, const char *name, gint64 file_size, int *n_dims, hsize
   gsize item = type >= 0 ? H5Tget_size (type) : 0;
   *n_dims = space >= 0 ? H5Sget_simple_extent_ndims (space) : -1;
   gboolean good = *n_dims >= 0 && *n_dims <= 3 && points > 0 && item > 0 && points <= file_size / (gint64)item
-                  && H5Dget_offset (dataset) != HADDR_UNDEF
-                  && H5Sget_simple_extent_dims (space, dims, NULL) >= 0;
+                  && H5Dget_offset (dataset) != HADDR_UNDEF && H5Sget_simple_extent_dims (space, dims, NULL) >= 0;
   if (space >= 0)
     H5Sclose (space);
   if (type >= 0)
@@ -69,14 +68,12 @@ read_samples (hid_t dataset, SbArray *array)
   if (class == H5T_INTEGER && item == 1) {
     array->bytes = TRUE;
     array->pixels = g_try_malloc (n);
-    return array->pixels != NULL
-           && H5Dread (dataset, H5T_NATIVE_UINT8, H5S_ALL, H5S_ALL, H5P_DEFAULT, array->pixels) >= 0;
+    return array->pixels != NULL && H5Dread (dataset, H5T_NATIVE_UINT8, H5S_ALL, H5S_ALL, H5P_DEFAULT, array->pixels) >= 0;
   }
   if (class != H5T_FLOAT || item != sizeof (float))
     return FALSE;
   array->data = g_try_new (float, n);
-  return array->data != NULL
-         && H5Dread (dataset, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, array->data) >= 0;
+  return array->data != NULL && H5Dread (dataset, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, array->data) >= 0;
 }
 
 static gboolean
@@ -89,8 +86,7 @@ read_array (SbResult *result, hid_t file, const char *name, gint64 file_size)
     return FALSE;
   gboolean good = n_dims >= 1;
   if (good) {
-    const gint64 shape[3] = { (gint64)dims[0], n_dims > 1 ? (gint64)dims[1] : 0,
-                              n_dims > 2 ? (gint64)dims[2] : 0 };
+    const gint64 shape[3] = { (gint64)dims[0], n_dims > 1 ? (gint64)dims[1] : 0, n_dims > 2 ? (gint64)dims[2] : 0 };
     g_autofree char *title = h5io_attribute_text (dataset, ".", "long_name");
     g_autofree char *unit = h5io_attribute_text (dataset, ".", "unit");
     SbArray *array = result_add (result, name, title != NULL ? title : name, unit, NULL, n_dims, shape);
@@ -114,20 +110,17 @@ read_result (SbResult *result, hid_t file, const char *path, gint64 file_size, G
 {
   g_autofree char *version = h5io_attribute_text (file, ".", "sideband_version");
   if (version == NULL)
-    return sb_fail (error, SB_ERROR_DATA,
-                    "%s is not a result of Sideband; give a _result.h5 or _fit.json it wrote.", path);
+    return sb_fail (error, SB_ERROR_DATA, "%s is not a result of Sideband; give a _result.h5 or _fit.json it wrote.", path);
   json_t *info = read_info (file, file_size);
   if (info == NULL)
-    return sb_fail (error, SB_ERROR_DATA, "%s is damaged, its /info cannot be read; give an intact copy.",
-                    path);
+    return sb_fail (error, SB_ERROR_DATA, "%s is damaged, its /info cannot be read; give an intact copy.", path);
   json_decref (result->info);
   result->info = info;
   g_autofree char *names = h5io_attribute_text (file, ".", "arrays");
   g_auto (GStrv) list = g_strsplit (names != NULL ? names : "", " ", -1);
   for (guint i = 0; list[i] != NULL; i++)
     if (list[i][0] != '\0' && !read_array (result, file, list[i], file_size))
-      return sb_fail (error, SB_ERROR_DATA, "%s is damaged, its /%s cannot be read; give an intact copy.",
-                      path, list[i]);
+      return sb_fail (error, SB_ERROR_DATA, "%s is damaged, its /%s cannot be read; give an intact copy.", path, list[i]);
   return TRUE;
 }
 
@@ -136,8 +129,8 @@ result_read_hdf5 (SbResult *result, const char *path, GError **error)
 {
   struct stat status;
   if (seal_check (path) == SB_SEAL_BROKEN)
-    return sb_fail (error, SB_ERROR_DATA,
-                    "%s is damaged, its bytes are not those that were written; give an intact copy.", path);
+    return sb_fail (error, SB_ERROR_DATA, "%s is damaged, its bytes are not those that were written; give an intact copy.",
+                    path);
   if (!h5io_begin (error))
     return FALSE;
   hid_t file = h5io_open_file (path, error);

@@ -6,8 +6,8 @@
 #include "core/error.h"
 #include "core/fit/stages.h"
 
-#define REACH 0.4       /* k_max, of the coarse scan */
-#define UNCERTAIN 1.01  /* ratio of S below which two orientations cannot be told apart */
+#define REACH 0.4      /* k_max, of the coarse scan */
+#define UNCERTAIN 1.01 /* ratio of S below which two orientations cannot be told apart */
 enum { TRIALS = 100, REFINED = 2, SECTIONS = 9, SUBSET_PIXELS = 256, SUBSET = 8 };
 
 /* The search of one frame: low order, thin, the usual ranges. */
@@ -53,8 +53,7 @@ static gboolean
 place_polish (Thin *thin, Place *place, GError **error)
 {
   SbMaximum maximum;
-  gint64 stride = stages_stride (thin->stages.spectrum, SUBSET_PIXELS,
-                                 stages_most (thin->stages.spectrum, SUBSET));
+  gint64 stride = stages_stride (thin->stages.spectrum, SUBSET_PIXELS, stages_most (thin->stages.spectrum, SUBSET));
   if (!spectrum_set_frame (thin->stages.spectrum, &place->frame, error)
       || !thin_fit (&thin->stages, &place->best, stride, &maximum, error))
     return FALSE;
@@ -119,7 +118,8 @@ scan (Thin *thin, SbCalibration *calibration, Place *places, int *n, GError **er
     Place *mine = places + *n;
     for (int i = 0; i < steps; i++)
       mine[i].frame = (SbFrame){ calibration->given_rotation ? calibration->frame.rotation
-                                                             : calibration->scan_angle[i] * G_PI / 180, o };
+                                                             : calibration->scan_angle[i] * G_PI / 180,
+                                 o };
     for (int pass = 0; pass < 2; pass++)
       for (int i = 0; i < steps; i++) {
         if ((i % 3 == 1 || steps == 1) != (pass == 0))
@@ -166,9 +166,9 @@ note_orientations (SbCalibration *calibration)
       if (!isnan (calibration->scan_agreement[o][i]))
         best[o] = fmax (best[o], calibration->scan_agreement[o][i]);
   if (best[0] > 0 && best[1] > 0 && fmax (best[0] / best[1], best[1] / best[0]) < UNCERTAIN)
-    g_ptr_array_add (calibration->warnings,
-                     sb_text ("Orientation is uncertain: S = %.4g as recorded, %.4g transposed; give orientation.",
-                                      best[0], best[1]));
+    g_ptr_array_add (
+        calibration->warnings,
+        sb_text ("Orientation is uncertain: S = %.4g as recorded, %.4g transposed; give orientation.", best[0], best[1]));
 }
 
 gboolean

@@ -27,8 +27,7 @@ static const SbParam rows[] = {
     .offset = offsetof (SbOutputOptions, force),
     .flags = SB_PARAM_NO_RECORD },
 };
-const SbParamGroup output_params = { "output", "Output", sizeof (SbOutputOptions), rows,
-                                     G_N_ELEMENTS (rows) };
+const SbParamGroup output_params = { "output", "Output", sizeof (SbOutputOptions), rows, G_N_ELEMENTS (rows) };
 
 /* One file on its way: target is what the user sees, partial what is being written, previous the way back. */
 typedef struct Item {
@@ -135,11 +134,9 @@ check_target (const Item *item, gboolean force, GError **error)
     return result_fail (error, item->target, "cannot be written", reason);
   }
   if (stat (item->target, &status) == 0 && !S_ISREG (status.st_mode))
-    return sb_fail (error, SB_ERROR_IO, "%s is not a file and is not replaced; give another output.",
-                    item->target);
+    return sb_fail (error, SB_ERROR_IO, "%s is not a file and is not replaced; give another output.", item->target);
   if (!force && !item->writer->ours (item->target))
-    return sb_fail (error, SB_ERROR_IO,
-                    "%s exists and is not a file of Sideband; give another output, or force to replace it.",
+    return sb_fail (error, SB_ERROR_IO, "%s exists and is not a file of Sideband; give another output, or force to replace it.",
                     item->target);
   return TRUE;
 }
@@ -157,8 +154,7 @@ write_partial (const SbResult *result, const Item *item, GError **error)
 static gboolean
 put_in_place (Item *item, GError **error)
 {
-  if (link (item->target, item->previous) != 0 && errno != ENOENT
-      && rename (item->target, item->previous) != 0)
+  if (link (item->target, item->previous) != 0 && errno != ENOENT && rename (item->target, item->previous) != 0)
     g_clear_pointer (&item->previous, g_free); /* no way back on this file system */
   if (rename (item->partial, item->target) == 0)
     return item->renamed = TRUE;
@@ -219,8 +215,7 @@ check_folder_of (const char *path, GError **error)
   g_autofree char *folder = g_path_get_dirname (path);
   if (folder_exists (folder))
     return TRUE;
-  return sb_fail (error, SB_ERROR_IO,
-                  "%s cannot be written: there is no folder %s; make it or give another output.", path,
+  return sb_fail (error, SB_ERROR_IO, "%s cannot be written: there is no folder %s; make it or give another output.", path,
                   folder);
 }
 
@@ -235,8 +230,8 @@ result_save (const SbResult *result, const char *path, const char *kind, gboolea
       writer = writer_registry[i];
   }
   if (writer == NULL)
-    return sb_fail (error, SB_ERROR_ARGUMENT,
-                    "\"%s\" is no kind of file that can be written; give one of %s.", kind, names->str);
+    return sb_fail (error, SB_ERROR_ARGUMENT, "\"%s\" is no kind of file that can be written; give one of %s.", kind,
+                    names->str);
   if (!check_folder_of (path, error))
     return FALSE;
   g_autoptr (GPtrArray) items = g_ptr_array_new_with_free_func (item_free);
@@ -261,8 +256,7 @@ source_base (const char *source)
 static char *
 output_prefix (const SbOutputOptions *options, const char *source, char **made, GError **error)
 {
-  const char *output =
-      options != NULL && options->output != NULL && options->output[0] != '\0' ? options->output : ".";
+  const char *output = options != NULL && options->output != NULL && options->output[0] != '\0' ? options->output : ".";
   g_autofree char *base = source_base (source);
   if (!folder_exists (output)) {
     if (!g_str_has_suffix (output, G_DIR_SEPARATOR_S)) {

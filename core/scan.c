@@ -42,21 +42,17 @@ ask_shape (const char *name, gint64 frames, GError **error)
 {
   if (frames == 1)
     return sb_fail (error, SB_ERROR_DATA, "%s holds one frame; a scan of frames is needed.", name);
-  g_autofree char *pairs =
-      frames > 0 && frames < G_GINT64_CONSTANT (1000000000000) ? factor_pairs (frames) : NULL;
+  g_autofree char *pairs = frames > 0 && frames < G_GINT64_CONSTANT (1000000000000) ? factor_pairs (frames) : NULL;
   if (pairs != NULL)
-    return sb_fail (
-        error, SB_ERROR_ARGUMENT,
-        "%s has " D
-        " frames, which is no square, and does not say its scan shape: give scan_shape (rows,cols), for "
-        "example %s.",
-        name, frames, pairs);
-  return sb_fail (
-      error, SB_ERROR_ARGUMENT,
-      "%s has " D
-      " frames, which no scan of whole rows has, and does not say its scan shape: give scan_shape "
-      "(rows,cols).",
-      name, frames);
+    return sb_fail (error, SB_ERROR_ARGUMENT,
+                    "%s has " D
+                    " frames, which is no square, and does not say its scan shape: give scan_shape (rows,cols), for "
+                    "example %s.",
+                    name, frames, pairs);
+  return sb_fail (error, SB_ERROR_ARGUMENT,
+                  "%s has " D " frames, which no scan of whole rows has, and does not say its scan shape: give scan_shape "
+                  "(rows,cols).",
+                  name, frames);
 }
 
 /* User, then file, then an exact square root. */
@@ -75,8 +71,7 @@ choose_shape (SbAcquisition *a, const char *name, GError **error)
     return ask_shape (name, frames, error);
   if (a->scan_rows <= 0 || a->scan_cols <= 0 || __builtin_mul_overflow (a->scan_rows, a->scan_cols, &product)
       || product > G_MAXINT64 / 2)
-    return sb_fail (error, SB_ERROR_ARGUMENT,
-                    "scan_shape " D "," D " is not possible: give the rows and columns of the scan.",
+    return sb_fail (error, SB_ERROR_ARGUMENT, "scan_shape " D "," D " is not possible: give the rows and columns of the scan.",
                     a->scan_rows, a->scan_cols);
   return TRUE;
 }
@@ -96,18 +91,15 @@ refuse_incomplete (const SbAcquisition *a, const char *name, gint64 needed, gint
 {
   const SbHeader *header = &a->header;
   SbErrorCode code = header->missing != NULL ? SB_ERROR_IO : SB_ERROR_DATA;
-  g_autofree char *what =
-      header->missing != NULL ? g_strdup (header->missing) : g_strdup_printf ("%s is incomplete.", name);
+  g_autofree char *what = header->missing != NULL ? g_strdup (header->missing) : g_strdup_printf ("%s is incomplete.", name);
   gsize length = strlen (what);
   if (length > 0 && what[length - 1] == '.')
     what[length - 1] = '\0';
   if (whole_rows < 1)
-    return sb_fail (error, code,
-                    "%s; " D " of " D " frames are there, not one complete row of the " D " x " D " scan.",
-                    what, header->frames, needed, a->scan_rows, a->scan_cols);
+    return sb_fail (error, code, "%s; " D " of " D " frames are there, not one complete row of the " D " x " D " scan.", what,
+                    header->frames, needed, a->scan_rows, a->scan_cols);
   return sb_fail (error, code,
-                  "%s; " D " of " D " frames are there: give partial to use the " D " complete rows of the " D
-                  " x " D " scan.",
+                  "%s; " D " of " D " frames are there: give partial to use the " D " complete rows of the " D " x " D " scan.",
                   what, header->frames, needed, whole_rows, a->scan_rows, a->scan_cols);
 }
 
@@ -125,16 +117,14 @@ match_frames (SbAcquisition *a, const char *name, gint64 *whole_rows, GError **e
   gboolean unsure = a->flyback < 0;
   if (unsure && frames > scan)
     return sb_fail (error, SB_ERROR_DATA,
-                    "%s has " D " frames, " D " more than a " D " x " D
-                    " scan, and not the same number more in each row: give "
+                    "%s has " D " frames, " D " more than a " D " x " D " scan, and not the same number more in each row: give "
                     "the scan_shape that they have.",
                     name, frames, frames - scan, a->scan_rows, a->scan_cols);
   a->flyback = MAX (a->flyback, 0);
   if (a->flyback > 0)
-    g_ptr_array_add (header->warnings,
-                     g_strdup_printf (D " flyback columns at the end of each scan row are left out (" D
-                                        " frames for a " D " x " D " scan).",
-                                      a->flyback, all, a->scan_rows, a->scan_cols));
+    g_ptr_array_add (header->warnings, g_strdup_printf (D " flyback columns at the end of each scan row are left out (" D
+                                                          " frames for a " D " x " D " scan).",
+                                                        a->flyback, all, a->scan_rows, a->scan_cols));
   *whole_rows = MIN (frames / (a->scan_cols + a->flyback), a->scan_rows);
   gint64 needed = unsure ? MAX (scan, header->missing != NULL ? header->expected_frames : 0)
                          : a->scan_rows * (a->scan_cols + a->flyback);
@@ -143,11 +133,10 @@ match_frames (SbAcquisition *a, const char *name, gint64 *whole_rows, GError **e
   if (!a->options.partial || *whole_rows < 1)
     return refuse_incomplete (a, name, needed, *whole_rows, error);
   g_ptr_array_add (header->warnings,
-                   g_strdup_printf ("Partial: " D " of " D " frames are there; " D " complete rows of the " D
-                                    " x " D " scan are used%s.%s%s",
+                   g_strdup_printf ("Partial: " D " of " D " frames are there; " D " complete rows of the " D " x " D
+                                    " scan are used%s.%s%s",
                                     frames, needed, *whole_rows, a->scan_rows, a->scan_cols,
-                                    unsure ? ", taken to have no flyback columns" : "",
-                                    header->missing != NULL ? " " : "",
+                                    unsure ? ", taken to have no flyback columns" : "", header->missing != NULL ? " " : "",
                                     header->missing != NULL ? header->missing : ""));
   return TRUE;
 }
@@ -161,9 +150,8 @@ check_region (SbAcquisition *a, GError **error)
     gint64 from = asked[i], n = asked[i + 2];
     if (from < 0 || n < 0 || from >= size[i] || n > size[i] - from)
       return sb_fail (error, SB_ERROR_ARGUMENT,
-                      "scan_region " D "," D "," D "," D " (row,col,rows,cols) is not inside the " D " x " D
-                      " scan.",
-                      asked[0], asked[1], asked[2], asked[3], a->scan_rows, a->scan_cols);
+                      "scan_region " D "," D "," D "," D " (row,col,rows,cols) is not inside the " D " x " D " scan.", asked[0],
+                      asked[1], asked[2], asked[3], a->scan_rows, a->scan_cols);
     a->region[i] = from;
     a->region[i + 2] = n > 0 ? n : size[i] - from;
   }
@@ -174,14 +162,13 @@ gboolean
 scan_resolve (SbAcquisition *a, const char *name, GError **error)
 {
   gint64 whole_rows = 0;
-  if (!choose_shape (a, name, error) || !match_frames (a, name, &whole_rows, error)
-      || !check_region (a, error))
+  if (!choose_shape (a, name, error) || !match_frames (a, name, &whole_rows, error) || !check_region (a, error))
     return FALSE;
   a->used_rows = MIN (a->region[2], whole_rows - a->region[0]);
   a->used_cols = a->region[3];
   if (a->used_rows >= 1)
     return TRUE;
   return sb_fail (error, SB_ERROR_ARGUMENT,
-                  "scan_region begins at row " D ", but only " D " rows are complete: give one among those.",
-                  a->region[0], whole_rows);
+                  "scan_region begins at row " D ", but only " D " rows are complete: give one among those.", a->region[0],
+                  whole_rows);
 }

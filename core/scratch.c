@@ -48,7 +48,8 @@ scratch_new (gsize size, gsize slack, const char *what, GError **error)
       close (fd);
     sb_fail (error, failure == ENOSPC ? SB_ERROR_MEMORY : SB_ERROR_IO,
              "%s need a scratch file of %.1f MB, which could not be made in %s (%s); set TMPDIR to a folder with room, or "
-             "allow more memory.", what, (double)size / 1e6, shown, g_strerror (failure));
+             "allow more memory.",
+             what, (double)size / 1e6, shown, g_strerror (failure));
     return NULL;
   }
   SbScratch *scratch = g_new0 (SbScratch, 1);

@@ -70,8 +70,7 @@ in_range (const char *name, double value, GError **error)
 }
 
 static gboolean
-resolve_optics (SbSetup *setup, const SbHeader *header, const SbOpticsOptions *given, const SbOptics *earlier,
-                GError **error)
+resolve_optics (SbSetup *setup, const SbHeader *header, const SbOpticsOptions *given, const SbOptics *earlier, GError **error)
 {
   SbOptics *optics = &setup->optics;
   optics->energy = resolve (setup, "energy", "kV", given->energy, header->energy, earlier->energy);
@@ -130,8 +129,10 @@ take_result (SbSetup *setup, const json_t *info, gboolean need_optics, GError **
   setup->has_from = need_optics && report_read_coordinates (info, &setup->optics, &setup->from);
   if (calibrated || setup->has_from)
     return TRUE;
-  return sb_fail (error, SB_ERROR_ARGUMENT, "%s holds neither a calibration nor a fit; give as from a result of "
-                  "calibrate, fit or run.", setup->aberrations.from);
+  return sb_fail (error, SB_ERROR_ARGUMENT,
+                  "%s holds neither a calibration nor a fit; give as from a result of "
+                  "calibrate, fit or run.",
+                  setup->aberrations.from);
 }
 
 gboolean

@@ -5,7 +5,7 @@
 #include "core/pipeline.h"
 
 typedef struct SbSetup {
-  SbOptics optics;                 /* NAN: neither given nor known to the file or the earlier result */
+  SbOptics optics; /* NAN: neither given nor known to the file or the earlier result */
   SbCalibrationOptions calibration;
   SbSpectrumOptions spectrum;
   SbAberrationOptions aberrations;
@@ -13,13 +13,13 @@ typedef struct SbSetup {
   SbReconstructionOptions reconstruction;
   SbExportOptions exports;
   gboolean has_from;
-  SbCoordinates from;              /* of the earlier result */
-  GPtrArray *warnings;             /* char * */
+  SbCoordinates from;  /* of the earlier result */
+  GPtrArray *warnings; /* char * */
 } SbSetup;
 
 /* need_optics: an error that names what is missing, where something is. */
-gboolean setup_init (SbSetup *setup, const SbAcquisition *acquisition, const SbPipelineOptions *options,
-                     gboolean need_optics, GError **error);
+gboolean setup_init (SbSetup *setup, const SbAcquisition *acquisition, const SbPipelineOptions *options, gboolean need_optics,
+                     GError **error);
 void setup_clear (SbSetup *setup);
 void setup_warn (SbSetup *setup, const char *format, ...) G_GNUC_PRINTF (2, 3);
 

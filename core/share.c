@@ -113,8 +113,10 @@ make_cuts (const SbGather *gather, const SbColumns *columns, gint64 *cut, GError
   }
   before[n] = total;
   if (total / DISK_WEIGHT < size || n < size)
-    return sb_fail (error, SB_ERROR_ARGUMENT, "There are more ranks (%d) than bright-field pixels (%" G_GINT64_FORMAT "); start "
-                    "fewer.", size, n);
+    return sb_fail (error, SB_ERROR_ARGUMENT,
+                    "There are more ranks (%d) than bright-field pixels (%" G_GINT64_FORMAT "); start "
+                    "fewer.",
+                    size, n);
   gboolean whole_rows = rows >= (gint64)size * ROWS_A_SHARE;
   cut[0] = 0;
   for (int r = 1; r < size; r++) {
@@ -269,8 +271,11 @@ share_pixels (SbSpectrum *spectrum, const SbColumns *columns, SbBrightField *b, 
   memcpy (b->row_start, start, ((gsize)rows + 1) * sizeof *start);
   b->n_rows = rows;
   b->n = spectrum->own_pixels = n;
-  return n > 0 || sb_fail (error, SB_ERROR_ARGUMENT, "The bright field of %" G_GINT64_FORMAT " pixels is too small for %d ranks; "
-                           "start fewer.", spectrum->n_pixels, spectrum->engine->reduce->size);
+  return n > 0
+         || sb_fail (error, SB_ERROR_ARGUMENT,
+                     "The bright field of %" G_GINT64_FORMAT " pixels is too small for %d ranks; "
+                     "start fewer.",
+                     spectrum->n_pixels, spectrum->engine->reduce->size);
 }
 
 gboolean

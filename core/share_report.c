@@ -7,7 +7,9 @@
 #include "core/share.h"
 
 enum { PIXELS, COLUMNS, G, PEAK, FRAMES, SUMS, OTHER, N_NUMBERS };
-static const char *const names[N_NUMBERS] = { "pixels", "columns", "g", "peak_memory", "sent_frames", "sent_sums", "sent_other" };
+static const char *const names[N_NUMBERS] = {
+  "pixels", "columns", "g", "peak_memory", "sent_frames", "sent_sums", "sent_other"
+};
 
 /* Bytes; 0: not known. */
 static double
@@ -25,7 +27,7 @@ share_report (SbEngine *engine, const SbColumns *columns, const SbSpectrum *spec
 {
   SbRanks *ranks = engine->ranks;
   gsize size = (gsize)ranks->size;
-  g_autofree double *all = g_new0 (double, size * N_NUMBERS);
+  g_autofree double *all = g_new0 (double, size *N_NUMBERS);
   g_autofree gsize *place = g_new (gsize, size + 1);
   double *mine = all + (gsize)ranks->rank * N_NUMBERS;
   for (gsize r = 0; r <= size; r++)

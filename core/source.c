@@ -26,6 +26,5 @@ report_source (const SbAcquisition *a)
   g_autofree char *valid = path != NULL ? g_utf8_make_valid (path, -1) : NULL;
   return json_pack ("{s:o, s:o, s:o, s:I}", "path", valid != NULL ? json_string (valid) : json_null (), "size",
                     path != NULL ? json_integer (size) : json_null (), "mtime",
-                    path != NULL ? time_text (newest) : json_null (), "frames",
-                    (json_int_t)acquisition_frame_count (a));
+                    path != NULL ? time_text (newest) : json_null (), "frames", (json_int_t)acquisition_frame_count (a));
 }

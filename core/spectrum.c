@@ -25,14 +25,10 @@ gboolean
 spectrum_fail (SbkStatus status, const SbkError *kernel, GError **error)
 {
   switch (status) {
-  case SBK_OK:
-    return TRUE;
-  case SBK_CANCELLED:
-    return sb_fail (error, SB_ERROR_CANCELLED, "Cancelled.");
-  case SBK_NO_MEMORY:
-    return sb_fail (error, SB_ERROR_MEMORY, "%s", kernel->message);
-  default:
-    return sb_fail (error, SB_ERROR_BACKEND, "%s", kernel->message);
+  case SBK_OK: return TRUE;
+  case SBK_CANCELLED: return sb_fail (error, SB_ERROR_CANCELLED, "Cancelled.");
+  case SBK_NO_MEMORY: return sb_fail (error, SB_ERROR_MEMORY, "%s", kernel->message);
+  default: return sb_fail (error, SB_ERROR_BACKEND, "%s", kernel->message);
   }
 }
 
@@ -50,8 +46,13 @@ static gboolean
 make_plan (SbSpectrum *s, const SbColumns *columns, const SbBrightField *b, GError **error)
 {
   guint64 column = (guint64)columns->positions * dtype_size (columns->dtype);
-  SbPlanned what = { .positions = columns->positions, .n_pixels = b->n, .n_q = s->n_q, .upsampling = finest (&s->optics),
-                     .columns = column * (guint64)columns->held, .column = column, .in_file = columns->scratch != NULL };
+  SbPlanned what = { .positions = columns->positions,
+                     .n_pixels = b->n,
+                     .n_q = s->n_q,
+                     .upsampling = finest (&s->optics),
+                     .columns = column * (guint64)columns->held,
+                     .column = column,
+                     .in_file = columns->scratch != NULL };
   what.on_device = columns->device != NULL ? what.columns : 0;
   for (gint64 r = 0; r < b->n_rows; r++)
     what.widest = MAX (what.widest, b->row_start[r + 1] - b->row_start[r]);
@@ -98,9 +99,12 @@ transform (SbSpectrum *s, const SbColumns *columns, SbBrightField *b, const SbSp
                     s->mean_counts);
   s->mean_a2 = bright_field_power (b, s->edge_width);
   if (2 * options->edge > MIN (s->scan_rows, s->scan_cols))
-    return sb_fail (error, SB_ERROR_ARGUMENT, "edge = %" G_GINT64_FORMAT " is more than half of the scan (%" G_GINT64_FORMAT
-                    " x %" G_GINT64_FORMAT "); give a smaller edge.", options->edge, s->scan_rows, s->scan_cols);
-  return share_pixels (s, columns, b, error) && make_plan (s, columns, b, error) && make_g (s, columns, b, options, progress, error);
+    return sb_fail (error, SB_ERROR_ARGUMENT,
+                    "edge = %" G_GINT64_FORMAT " is more than half of the scan (%" G_GINT64_FORMAT " x %" G_GINT64_FORMAT
+                    "); give a smaller edge.",
+                    options->edge, s->scan_rows, s->scan_cols);
+  return share_pixels (s, columns, b, error) && make_plan (s, columns, b, error)
+         && make_g (s, columns, b, options, progress, error);
 }
 
 static gboolean
@@ -109,8 +113,10 @@ check_band (const SbSpectrum *s, GError **error)
   if (s->n_band >= MIN_BAND)
     return TRUE;
   return sb_fail (error, SB_ERROR_DATA,
-                  "Only %" G_GINT64_FORMAT " scan frequencies lie in the band (|q| < 2 k_max = %.3g 1/Å), at least %d are needed; "
-                  "the scan (%" G_GINT64_FORMAT " x %" G_GINT64_FORMAT " points, step %g, %g Å) is too small or the band too narrow: scan more "
+                  "Only %" G_GINT64_FORMAT
+                  " scan frequencies lie in the band (|q| < 2 k_max = %.3g 1/Å), at least %d are needed; "
+                  "the scan (%" G_GINT64_FORMAT " x %" G_GINT64_FORMAT
+                  " points, step %g, %g Å) is too small or the band too narrow: scan more "
                   "points, or give a wider band.",
                   s->n_band, 2 * s->k_max, MIN_BAND, s->scan_rows, s->scan_cols, s->optics.step[0], s->optics.step[1]);
 }
@@ -136,9 +142,10 @@ spectrum_new (SbEngine *engine, const SbColumns *columns, const SbOptics *optics
   SbkView all = { 0, s->n_band, 1, 0, 0, 1 };
   ok = ok && passes_power (s, &all, &s->power, progress, error);
   if (ok && !(s->power > 0))
-    ok = sb_fail (error, SB_ERROR_DATA, "The bright field does not vary over the scan (%" G_GINT64_FORMAT " x %" G_GINT64_FORMAT
-                  " points): there is nothing to fit; check scan_shape and that the beam scanned a specimen.", s->scan_rows,
-                  s->scan_cols);
+    ok = sb_fail (error, SB_ERROR_DATA,
+                  "The bright field does not vary over the scan (%" G_GINT64_FORMAT " x %" G_GINT64_FORMAT
+                  " points): there is nothing to fit; check scan_shape and that the beam scanned a specimen.",
+                  s->scan_rows, s->scan_cols);
   if (ok)
     return s;
   spectrum_free (s);

@@ -23,8 +23,8 @@ seconds_since (gint64 start)
 /* ---- begin and end ---- */
 
 gboolean
-command_begin (SbCommand *command, SbWork *work, const SbPipelineOptions *options, gboolean need_optics,
-               SbProgress *progress, GError **error)
+command_begin (SbCommand *command, SbWork *work, const SbPipelineOptions *options, gboolean need_optics, SbProgress *progress,
+               GError **error)
 {
   memset (command, 0, sizeof *command);
   command->began = g_get_monotonic_time ();
@@ -33,8 +33,7 @@ command_begin (SbCommand *command, SbWork *work, const SbPipelineOptions *option
   if (!engine_check (work->engine, error) || !work_lock (work, progress, error))
     return FALSE;
   SbSetup *setup = &command->setup;
-  if (setup_init (setup, work->acquisition, options, need_optics, error)
-      && reconstruction_check (&setup->reconstruction, error)
+  if (setup_init (setup, work->acquisition, options, need_optics, error) && reconstruction_check (&setup->reconstruction, error)
       && (!need_optics
           || start_resolve (&command->start, &setup->aberrations, &setup->fit, &setup->optics,
                             setup->has_from ? &setup->from : NULL, error))) {
@@ -116,8 +115,10 @@ warn_of_share (SbCommand *command)
   double share = measured_share (&command->setup.optics);
   command_set (command, "measured_share", report_number (share));
   if (share < 0.1)
-    setup_warn (&command->setup, "The scan measures only %.1f %% of the frequencies that the aperture passes; %sscan with a "
-                "smaller step.", 100 * share, method_find ("dealiased") != NULL ? "use the method dealiased, or " : "");
+    setup_warn (&command->setup,
+                "The scan measures only %.1f %% of the frequencies that the aperture passes; %sscan with a "
+                "smaller step.",
+                100 * share, method_find ("dealiased") != NULL ? "use the method dealiased, or " : "");
 }
 
 static void
@@ -128,8 +129,10 @@ warn_of_sampling (SbCommand *command)
   if (isnan (file)) /* files without the energy give 1/angstrom */
     file = 1e3 * header->reciprocal * optics_wavelength (command->setup.optics.energy);
   if (!isnan (file) && fabs (used - file) > 0.1 * fabs (file))
-    setup_warn (&command->setup, "The detector sampling is %.4g mrad/pixel by the disk and the semi-angle, but the "
-                "acquisition says %.4g mrad/pixel.", used, file);
+    setup_warn (&command->setup,
+                "The detector sampling is %.4g mrad/pixel by the disk and the semi-angle, but the "
+                "acquisition says %.4g mrad/pixel.",
+                used, file);
 }
 
 void
@@ -164,8 +167,8 @@ stage_prepare (SbCommand *command, const SbShares *shares, gboolean fresh, GErro
     return FALSE;
   progress_stage (command->progress, "calibrate", shares->load, shares->calibrate);
   if (!progress_step (command->progress, 0, error)
-      || !work_need_spectrum (work, &setup->optics, &setup->calibration, &setup->spectrum, command->progress,
-                              &command->seconds, error))
+      || !work_need_spectrum (work, &setup->optics, &setup->calibration, &setup->spectrum, command->progress, &command->seconds,
+                              error))
     return FALSE;
   if (fresh)
     work->chosen = work->calibration->frame;
@@ -185,7 +188,7 @@ static void
 add_covariance (SbCommand *command, const SbFit *fit)
 {
   const gint64 shape[2] = { SB_N_COORDINATES, SB_N_COORDINATES };
-  float *data = g_new (float, SB_N_COORDINATES * SB_N_COORDINATES);
+  float *data = g_new (float, SB_N_COORDINATES *SB_N_COORDINATES);
   for (int i = 0; i < SB_N_COORDINATES; i++)
     for (int j = 0; j < SB_N_COORDINATES; j++)
       data[i * SB_N_COORDINATES + j] = isfinite (fit->covariance[i][j]) ? (float)fit->covariance[i][j] : 0;
@@ -220,11 +223,13 @@ report_fit (SbCommand *command, const SbFit *fit)
   for (guint i = 0; fit->warnings != NULL && i < fit->warnings->len; i++)
     setup_warn (&command->setup, "%s", (const char *)g_ptr_array_index (fit->warnings, i));
   if (fit->noise_ratio > 1.2)
-    setup_warn (&command->setup, "What the fit leaves over is %.2f times the counting noise; the true errors are larger than "
-                "those given.", fit->noise_ratio);
+    setup_warn (&command->setup,
+                "What the fit leaves over is %.2f times the counting noise; the true errors are larger than "
+                "those given.",
+                fit->noise_ratio);
   if (fit->branch == SB_BRANCH_TWIN && work->calibration->given_rotation)
     setup_warn (&command->setup, "The phase came out negative at the given rotation, so that 180 deg were added; give "
-                "branch=keep to hold the rotation.");
+                                 "branch=keep to hold the rotation.");
 }
 
 SbFit *

@@ -113,24 +113,15 @@ static double
 number_of (const guint8 *at, guint64 type, gboolean big)
 {
   switch (type) {
-  case 2:
-    return (gint16)bytes_u16 (at, big);
-  case 3:
-    return (gint32)bytes_u32 (at, big);
-  case 4:
-    return bytes_u16 (at, big);
-  case 5:
-    return bytes_u32 (at, big);
-  case 6:
-    return (double)bytes_f32 (at, big);
-  case 7:
-    return bytes_f64 (at, big);
-  case 11:
-    return (double)(gint64)bytes_u64 (at, big);
-  case 12:
-    return (double)bytes_u64 (at, big);
-  default:
-    return at[0];
+  case 2: return (gint16)bytes_u16 (at, big);
+  case 3: return (gint32)bytes_u32 (at, big);
+  case 4: return bytes_u16 (at, big);
+  case 5: return bytes_u32 (at, big);
+  case 6: return (double)bytes_f32 (at, big);
+  case 7: return bytes_f64 (at, big);
+  case 11: return (double)(gint64)bytes_u64 (at, big);
+  case 12: return (double)bytes_u64 (at, big);
+  default: return at[0];
   }
 }
 
@@ -191,8 +182,7 @@ take_array (Walk *walk, const guint64 *info, guint64 n, const char *path)
 {
   guint64 used = 0;
   gint64 bytes = element_bytes (info, n, 0, &used), total = 0;
-  if (bytes < 0 || used >= n || info[used] > G_MAXINT64 ||
-      __builtin_mul_overflow (bytes, (gint64)info[used], &total)) {
+  if (bytes < 0 || used >= n || info[used] > G_MAXINT64 || __builtin_mul_overflow (bytes, (gint64)info[used], &total)) {
     walk->wrong = TRUE;
     return;
   }
@@ -278,8 +268,7 @@ gboolean
 tagtree_is_dm (const guint8 *head, gsize head_size)
 {
   guint32 version = head_size >= 16 ? bytes_u32 (head, TRUE) : 0;
-  return (version == 3 && bytes_u32 (head + 8, TRUE) <= 1) ||
-         (version == 4 && bytes_u32 (head + 12, TRUE) <= 1);
+  return (version == 3 && bytes_u32 (head + 8, TRUE) <= 1) || (version == 4 && bytes_u32 (head + 12, TRUE) <= 1);
 }
 
 SbTagTree *
@@ -336,10 +325,10 @@ find (const SbTagTree *tree, const char *format, va_list args)
   return g_hash_table_lookup (tree->tags, path);
 }
 
-#define FIND(tag)                                                                                            \
-  va_list args;                                                                                              \
-  va_start (args, format);                                                                                   \
-  const Tag *tag = find (tree, format, args);                                                                \
+#define FIND(tag)                                                                                                              \
+  va_list args;                                                                                                                \
+  va_start (args, format);                                                                                                     \
+  const Tag *tag = find (tree, format, args);                                                                                  \
   va_end (args)
 
 double

@@ -31,8 +31,7 @@ description (const SbTiffPage *pages, int n_pages, SbTiffKind kind)
 {
   g_autoptr (GString) text = g_string_new ("ImageJ=1.53t\n");
   if (n_pages > 1 && kind == SB_TIFF_CHANNELS)
-    g_string_append_printf (text, "images=%d\nchannels=%d\nhyperstack=true\nmode=grayscale\n", n_pages,
-                            n_pages);
+    g_string_append_printf (text, "images=%d\nchannels=%d\nhyperstack=true\nmode=grayscale\n", n_pages, n_pages);
   else if (n_pages > 1)
     g_string_append_printf (text, "images=%d\nslices=%d\nloop=false\n", n_pages, n_pages);
   if (calibrated (pages[0].array))
@@ -144,8 +143,7 @@ put_rational (Directory *directory, guint tag, double x)
   double scale = 1;
   while (x * scale < 4e8 && scale < 1e9)
     scale *= 10;
-  guint64 top = (guint64)CLAMP (rint (x * scale), 1, 4294967295.0), bottom = (guint64)scale, a = top,
-          b = bottom;
+  guint64 top = (guint64)CLAMP (rint (x * scale), 1, 4294967295.0), bottom = (guint64)scale, a = top, b = bottom;
   while (b != 0) {
     guint64 rest = a % b;
     a = b;

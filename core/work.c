@@ -71,7 +71,8 @@ scan_is_usable (const SbAcquisition *acquisition, GError **error)
 {
   if (acquisition->used_rows >= 2 && acquisition->used_cols >= 2)
     return TRUE;
-  return sb_fail (error, SB_ERROR_DATA, "The scan has %" G_GINT64_FORMAT " x %" G_GINT64_FORMAT
+  return sb_fail (error, SB_ERROR_DATA,
+                  "The scan has %" G_GINT64_FORMAT " x %" G_GINT64_FORMAT
                   " points, too few for ptychography; give scan_shape where the file does not know it.",
                   acquisition->used_rows, acquisition->used_cols);
 }

@@ -9,12 +9,12 @@ typedef struct SbSeconds {
 } SbSeconds;
 
 struct SbWork {
-  SbEngine *engine;            /* borrowed */
-  SbAcquisition *acquisition;  /* borrowed */
-  GMutex busy;                 /* one command at a time */
+  SbEngine *engine;           /* borrowed */
+  SbAcquisition *acquisition; /* borrowed */
+  GMutex busy;                /* one command at a time */
 
   SbColumns *columns;
-  gboolean pushed;             /* cannot be loaded again */
+  gboolean pushed; /* cannot be loaded again */
 
   /* calibration and G, and the settings they were made with */
   SbOptics optics;
@@ -23,9 +23,9 @@ struct SbWork {
   SbCalibration *calibration;
   SbSpectrum *spectrum;
   SbPasses calibration_passes;
-  SbFrame chosen;              /* the calibration's, or the twin's once a fit took it */
-  double agreement_zero;       /* NAN: not known yet */
-  double measured_sampling;    /* the calibration's, which fits with free sampling start from; 0: no fit yet */
+  SbFrame chosen;           /* the calibration's, or the twin's once a fit took it */
+  double agreement_zero;    /* NAN: not known yet */
+  double measured_sampling; /* the calibration's, which fits with free sampling start from; 0: no fit yet */
 };
 
 /* FALSE with SB_ERROR_CANCELLED where the wait for another command was cancelled. */
@@ -33,8 +33,8 @@ gboolean work_lock (SbWork *work, SbProgress *progress, GError **error);
 void work_unlock (SbWork *work);
 
 /* Columns that hold the disk the options describe; optics->semiangle may be NAN. */
-gboolean work_need_columns (SbWork *work, const SbOptics *optics, const SbCalibrationOptions *calibration,
-                            SbProgress *progress, SbSeconds *seconds, GError **error);
+gboolean work_need_columns (SbWork *work, const SbOptics *optics, const SbCalibrationOptions *calibration, SbProgress *progress,
+                            SbSeconds *seconds, GError **error);
 /* Calibration and G; what was made with the same settings is kept. */
 gboolean work_need_spectrum (SbWork *work, const SbOptics *optics, const SbCalibrationOptions *calibration,
                              const SbSpectrumOptions *spectrum, SbProgress *progress, SbSeconds *seconds, GError **error);

@@ -35,8 +35,7 @@ free_entry (gpointer entry)
 static gboolean
 read_exactly (SbFlatFile *file, gint64 offset, gsize n, guint8 *out)
 {
-  return offset >= 0 && offset <= flatfile_size (file) - (gint64)n &&
-         flatfile_bytes (file, offset, n, out, NULL) == (gssize)n;
+  return offset >= 0 && offset <= flatfile_size (file) - (gint64)n && flatfile_bytes (file, offset, n, out, NULL) == (gssize)n;
 }
 
 /* Where the directory stands and its size; FALSE: there is none. */
@@ -54,12 +53,11 @@ find_directory (SbFlatFile *file, guint64 *offset, guint64 *size)
   *size = bytes_u32 (bytes + at + 12, FALSE);
   *offset = bytes_u32 (bytes + at + 16, FALSE);
   guint8 locator[LOCATOR_BYTES], end[END_64_BYTES];
-  if (!read_exactly (file, whole - tail + at - LOCATOR_BYTES, LOCATOR_BYTES, locator) ||
-      bytes_u32 (locator, FALSE) != LOCATOR_64)
+  if (!read_exactly (file, whole - tail + at - LOCATOR_BYTES, LOCATOR_BYTES, locator)
+      || bytes_u32 (locator, FALSE) != LOCATOR_64)
     return TRUE;
   guint64 end_at = bytes_u64 (locator + 8, FALSE);
-  if (end_at > G_MAXINT64 || !read_exactly (file, (gint64)end_at, END_64_BYTES, end) ||
-      bytes_u32 (end, FALSE) != END_64)
+  if (end_at > G_MAXINT64 || !read_exactly (file, (gint64)end_at, END_64_BYTES, end) || bytes_u32 (end, FALSE) != END_64)
     return FALSE;
   *size = bytes_u64 (end + 40, FALSE);
   *offset = bytes_u64 (end + 48, FALSE);
@@ -87,12 +85,10 @@ read_extra (const guint8 *extra, gsize n, guint64 *size, guint64 *stored, guint6
 
 /* An entry by its local header; NULL: it is not there. */
 static SbZipEntry *
-read_local (SbFlatFile *file, guint64 offset, const char *name, gsize name_size, guint64 size,
-            gboolean is_stored)
+read_local (SbFlatFile *file, guint64 offset, const char *name, gsize name_size, guint64 size, gboolean is_stored)
 {
   guint8 local[LOCAL_BYTES];
-  if (offset > G_MAXINT64 || !read_exactly (file, (gint64)offset, LOCAL_BYTES, local) ||
-      bytes_u32 (local, FALSE) != LOCAL)
+  if (offset > G_MAXINT64 || !read_exactly (file, (gint64)offset, LOCAL_BYTES, local) || bytes_u32 (local, FALSE) != LOCAL)
     return NULL;
   gint64 start = (gint64)offset + LOCAL_BYTES + bytes_u16 (local + 26, FALSE) + bytes_u16 (local + 28, FALSE);
   if (size > G_MAXINT64 || start > flatfile_size (file) || (gint64)size > flatfile_size (file) - start)
@@ -115,17 +111,13 @@ read_directory (SbFlatFile *file, guint64 offset, guint64 size, GPtrArray *entri
     return FALSE;
   for (guint64 at = 0; size - at >= CENTRAL_BYTES;) {
     const guint8 *e = directory + at;
-    guint64 name = bytes_u16 (e + 28, FALSE), extra = bytes_u16 (e + 30, FALSE),
-            comment = bytes_u16 (e + 32, FALSE);
-    guint64 stored = bytes_u32 (e + 20, FALSE), plain = bytes_u32 (e + 24, FALSE),
-            local = bytes_u32 (e + 42, FALSE);
-    if (bytes_u32 (e, FALSE) != CENTRAL || CENTRAL_BYTES + name + extra > size - at ||
-        entries->len > MOST_ENTRIES)
+    guint64 name = bytes_u16 (e + 28, FALSE), extra = bytes_u16 (e + 30, FALSE), comment = bytes_u16 (e + 32, FALSE);
+    guint64 stored = bytes_u32 (e + 20, FALSE), plain = bytes_u32 (e + 24, FALSE), local = bytes_u32 (e + 42, FALSE);
+    if (bytes_u32 (e, FALSE) != CENTRAL || CENTRAL_BYTES + name + extra > size - at || entries->len > MOST_ENTRIES)
       return FALSE;
     read_extra (e + CENTRAL_BYTES + name, (gsize)extra, &plain, &stored, &local);
     gboolean is_stored = bytes_u16 (e + 10, FALSE) == 0 && !(bytes_u16 (e + 8, FALSE) & 1) && stored == plain;
-    SbZipEntry *entry =
-        read_local (file, local, (const char *)e + CENTRAL_BYTES, (gsize)name, stored, is_stored);
+    SbZipEntry *entry = read_local (file, local, (const char *)e + CENTRAL_BYTES, (gsize)name, stored, is_stored);
     if (entry == NULL)
       return FALSE;
     g_ptr_array_add (entries, entry);
@@ -157,8 +149,7 @@ zipfile_entries (SbFlatFile *file, const char *path, gboolean *cut, GError **err
     }
   }
   g_ptr_array_unref (entries);
-  sb_fail (error, SB_ERROR_IO,
-           "%s is a ZIP file without a readable directory, as one is that was cut short: copy it again.",
+  sb_fail (error, SB_ERROR_IO, "%s is a ZIP file without a readable directory, as one is that was cut short: copy it again.",
            path);
   return NULL;
 }

@@ -19,16 +19,16 @@ print_range (const sb_result *result, const char *name)
     low = x[i] < low ? x[i] : low;
     high = x[i] > high ? x[i] : high;
   }
-  printf ("%s: %lld x %lld, %.3f to %.3f\n", name, (long long)view.shape[0], (long long)view.shape[1],
-          (double)low, (double)high);
+  printf ("%s: %lld x %lld, %.3f to %.3f\n", name, (long long)view.shape[0], (long long)view.shape[1], (double)low,
+          (double)high);
   return !(high > low);
 }
 
 static int
 run (sb_session *session, sb_data **data, sb_job **job, const char *path, const char *parameters)
 {
-  if (sb_data_open (data, session, path, NULL) != SB_OK
-      || sb_job_new (job, session, "run", *data, parameters) != SB_OK || sb_job_start (*job) != SB_OK)
+  if (sb_data_open (data, session, path, NULL) != SB_OK || sb_job_new (job, session, "run", *data, parameters) != SB_OK
+      || sb_job_start (*job) != SB_OK)
     return 1;
   int status;
   const char *stage;
@@ -53,7 +53,7 @@ main (int argc, char **argv)
     return 2;
   }
   int failed = sb_session_new (&session, NULL) != SB_OK
-            || run (session, &data, &job, argv[1], argc > 2 ? argv[2] : "{\"semiangle\": 30}");
+               || run (session, &data, &job, argv[1], argc > 2 ? argv[2] : "{\"semiangle\": 30}");
   if (failed)
     fprintf (stderr, "%s\n", sb_error_message ());
   sb_job_free (job);

@@ -29,12 +29,10 @@ static int
 read_shape (sb_data *file, Shape *shape)
 {
   const char *info = sb_data_info (file);
-  return sscanf (after (info, "scan_shape"), "[%" SCNd64 ",%" SCNd64 "]", &shape->scan_rows,
-                 &shape->scan_cols)
-          == 2
-      && sscanf (after (info, "detector_shape"), "[%" SCNd64 ",%" SCNd64 "]", &shape->rows, &shape->cols) == 2
-      && sscanf (after (info, "frames"), "%" SCNd64, &shape->frames) == 1
-      && sscanf (after (info, "dtype"), "\"%15[a-z0-9]\"", shape->dtype) == 1;
+  return sscanf (after (info, "scan_shape"), "[%" SCNd64 ",%" SCNd64 "]", &shape->scan_rows, &shape->scan_cols) == 2
+         && sscanf (after (info, "detector_shape"), "[%" SCNd64 ",%" SCNd64 "]", &shape->rows, &shape->cols) == 2
+         && sscanf (after (info, "frames"), "%" SCNd64, &shape->frames) == 1
+         && sscanf (after (info, "dtype"), "\"%15[a-z0-9]\"", shape->dtype) == 1;
 }
 
 static int
@@ -72,8 +70,7 @@ push_all (sb_data *from, sb_data *to, const Shape *shape)
   int64_t *order = shuffled (shape->frames);
   int failed = view.data == NULL || order == NULL;
   for (int64_t i = 0; !failed && i < shape->frames; i++)
-    failed =
-        sb_data_frames (from, order[i], 1, &view) != SB_OK || sb_data_push (to, order[i], 1, &view) != SB_OK;
+    failed = sb_data_frames (from, order[i], 1, &view) != SB_OK || sb_data_push (to, order[i], 1, &view) != SB_OK;
   free (order);
   free (view.data);
   return failed || sb_data_finish (to) != SB_OK;
@@ -104,8 +101,7 @@ differ (const sb_result *a, const sb_result *b)
     if (sb_result_array (&x, a, name) != SB_OK || sb_result_array (&y, b, name) != SB_OK)
       return 1;
     size_t size = (size_t)(x.strides[0] * x.shape[0]);
-    int same = x.n_dims == y.n_dims && memcmp (x.shape, y.shape, sizeof x.shape) == 0
-            && memcmp (x.data, y.data, size) == 0;
+    int same = x.n_dims == y.n_dims && memcmp (x.shape, y.shape, sizeof x.shape) == 0 && memcmp (x.data, y.data, size) == 0;
     printf ("%s: %s\n", name, same ? "the same bits" : "DIFFERENT");
     if (!same)
       return 1;
@@ -115,8 +111,7 @@ differ (const sb_result *a, const sb_result *b)
 }
 
 static int
-example (sb_session *session, sb_data **file, sb_data **pushed, const char *path, const char *command,
-         const char *parameters)
+example (sb_session *session, sb_data **file, sb_data **pushed, const char *path, const char *command, const char *parameters)
 {
   Shape shape;
   char json[256];
@@ -128,8 +123,7 @@ example (sb_session *session, sb_data **file, sb_data **pushed, const char *path
             shape.scan_rows, shape.scan_cols, shape.rows, shape.cols, shape.dtype);
   if (sb_data_new (pushed, session, json) != SB_OK || push_all (*file, *pushed, &shape))
     return 1;
-  sb_job *a = run (session, *file, command, parameters),
-         *b = a != NULL ? run (session, *pushed, command, parameters) : NULL;
+  sb_job *a = run (session, *file, command, parameters), *b = a != NULL ? run (session, *pushed, command, parameters) : NULL;
   int failed = b == NULL || differ (sb_job_result (a), sb_job_result (b));
   sb_job_free (a);
   sb_job_free (b);
@@ -147,8 +141,8 @@ main (int argc, char **argv)
   }
   /* The optics are given: pushed frames have no header that could say them. */
   int failed = sb_session_new (&session, NULL) != SB_OK
-            || example (session, &file, &pushed, argv[1], argc > 2 ? argv[2] : "run",
-                        argc > 3 ? argv[3] : "{\"energy\": 300, \"semiangle\": 30, \"step\": 0.4}");
+               || example (session, &file, &pushed, argv[1], argc > 2 ? argv[2] : "run",
+                           argc > 3 ? argv[3] : "{\"energy\": 300, \"semiangle\": 30, \"step\": 0.4}");
   if (failed)
     fprintf (stderr, "%s\n", sb_error_message ());
   sb_data_free (pushed);

@@ -15,12 +15,12 @@ extern "C" {
 
 enum {
   SBK_ABI = 4,
-  SBK_DEGREE = 6,      /* of chi */
-  SBK_N_MONOMIALS = 28,/* 1, x, y, x^2, xy, y^2, ... by degree, then by falling power of x */
+  SBK_DEGREE = 6,       /* of chi */
+  SBK_N_MONOMIALS = 28, /* 1, x, y, x^2, xy, y^2, ... by degree, then by falling power of x */
   SBK_TILT_X = 28,
   SBK_TILT_Y = 29,
   SBK_DEPTH = 30,
-  SBK_N = 31           /* kernel coordinates: 28 monomials (the constant never matters), tilt, depth */
+  SBK_N = 31 /* kernel coordinates: 28 monomials (the constant never matters), tilt, depth */
 };
 
 /* index of x^i y^j */
@@ -35,8 +35,8 @@ typedef enum SbkStatus {
   SBK_OK = 0,
   SBK_CANCELLED,
   SBK_NO_MEMORY,
-  SBK_DEVICE,      /* the device or its library failed */
-  SBK_UNSUPPORTED  /* this backend does not do it */
+  SBK_DEVICE,     /* the device or its library failed */
+  SBK_UNSUPPORTED /* this backend does not do it */
 } SbkStatus;
 
 /* Where a failing call leaves its sentence. */
@@ -75,16 +75,16 @@ typedef struct SbkPixels {
 typedef struct SbkBand {
   int64_t scan_rows, scan_cols;
   int64_t n_q;
-  const int64_t *index;  /* [n_q] */
+  const int64_t *index; /* [n_q] */
 } SbkBand;
 
 /* Counts to transform: column of pixel p is counts + (size_t) column[p] * positions elements. */
 typedef struct SbkCounts {
   SbkType type;
   const void *counts;
-  const int64_t *column;  /* [n_pixels] */
-  double scale;           /* counts are multiplied by it */
-  int64_t taper;          /* scan points of the cosine taper at each border; 0: none */
+  const int64_t *column;             /* [n_pixels] */
+  double scale;                      /* counts are multiplied by it */
+  int64_t taper;                     /* scan points of the cosine taper at each border; 0: none */
   void (*taken) (const void *owner); /* or NULL: called, from any thread, when a column was read and may be put away */
   const void *owner;
 } SbkCounts;
@@ -94,11 +94,11 @@ typedef struct SbkCounts {
  * once a row costs as much as many pixels: a thin subset is cheaper with fewer rows. */
 enum { SBK_LANES = 16 };
 typedef struct SbkView {
-  int64_t q_first, q_count;  /* q_first a multiple of SBK_LANES */
-  int64_t q_stride, q_phase; /* 1, 0: all blocks */
-  int64_t k_first, k_stride; /* 0, 1: all pixels */
+  int64_t q_first, q_count;      /* q_first a multiple of SBK_LANES */
+  int64_t q_stride, q_phase;     /* 1, 0: all blocks */
+  int64_t k_first, k_stride;     /* 0, 1: all pixels */
   int64_t row_first, row_stride; /* 0, 0 (or 1): all rows */
-  int together;              /* not 0: sums over all contexts that joined (SbkTogether), each with its own pixels */
+  int together;                  /* not 0: sums over all contexts that joined (SbkTogether), each with its own pixels */
 } SbkView;
 static inline int
 sbk_view_row (const SbkView *view, int64_t row)
@@ -136,10 +136,7 @@ sbk_block_value (const double *sums, int64_t lanes)
 }
 
 /* What the parts of one pass hand on, doubles a block of the view (see the rows that end in _part). */
-enum {
-  SBK_CARRY_GRADIENT = (2 * SBK_N_MONOMIALS + 3) * SBK_LANES,
-  SBK_CARRY_GEOMETRY = 2 * SBK_LANES
-};
+enum { SBK_CARRY_GRADIENT = (2 * SBK_N_MONOMIALS + 3) * SBK_LANES, SBK_CARRY_GEOMETRY = 2 * SBK_LANES };
 static inline int64_t
 sbk_carry_first (int n) /* derivatives of h and n by the n chosen coordinates: [n][3][SBK_LANES] */
 {
@@ -155,7 +152,7 @@ sbk_carry_second (int n) /* [n (n + 1) / 2][SBK_LANES] */
  * stamp: the same number stands for the same contents, so that a device keeps what it has; 0: never kept. */
 typedef struct SbkFine {
   int64_t n;
-  const double *vx, *vy;   /* detector frame, units of k_max */
+  const double *vx, *vy; /* detector frame, units of k_max */
   const int64_t *source;
   const uint8_t *conj;
   uint64_t stamp;
@@ -172,11 +169,11 @@ typedef struct SbkPlaces {
 /* Frequencies of the object that one measured frequency holds together, a group for each. vx, vy: as the measured value
  * sees them (the caller turns the sign of those it reads conjugated). */
 typedef struct SbkAliases {
-  int64_t n_groups, most;  /* most: members of the largest group */
-  const int64_t *start;    /* [n_groups + 1] group g has members [start[g], start[g + 1]) */
-  const int64_t *source;   /* [n_groups] its measured frequency in G */
-  const double *vx, *vy;   /* [start[n_groups]] detector frame, units of k_max */
-  const int64_t *place;    /* [n_groups + 1] where the group's sums begin */
+  int64_t n_groups, most; /* most: members of the largest group */
+  const int64_t *start;   /* [n_groups + 1] group g has members [start[g], start[g + 1]) */
+  const int64_t *source;  /* [n_groups] its measured frequency in G */
+  const double *vx, *vy;  /* [start[n_groups]] detector frame, units of k_max */
+  const int64_t *place;   /* [n_groups + 1] where the group's sums begin */
 } SbkAliases;
 /* Numbers of a group of n: the upper triangle of its Gram matrix by rows, Re and Im of <gamma_m,gamma_l>, l >= m; then Re
  * and Im of each <gamma_m,G>. */
@@ -192,7 +189,7 @@ typedef enum SbkSumKind {
   SBK_SUM_SSB,     /* [0] Re numerator, [1] Im, [2] denominator (see the model: ssb) */
   SBK_SUM_COMPLEX, /* [0] <a,a>, [1] <b,b>, [2],[3] <a,b>, [4],[5] <a,G>, [6],[7] <b,G> */
   SBK_SUM_SHIFTED, /* [0],[1] <w,G>, [2],[3] <w,gamma>, w = exp (2 pi i v.grad chi (k)), 0 where A (k) A (k - q) and A (k) A (k + q) are */
-  SBK_SUM_MOMENT,  /* the same with the real w = k.v, 0 there too */
+  SBK_SUM_MOMENT, /* the same with the real w = k.v, 0 there too */
   SBK_SUM_KINDS
 } SbkSumKind;
 static inline int
@@ -206,8 +203,8 @@ typedef struct SbkSpectrum SbkSpectrum; /* G on the device, with its pixels and 
 
 typedef struct SbkOpen {
   SbkThreads threads;
-  int precise;              /* float64 pairs and storage of G */
-  const char *module;       /* path the backend was loaded from, or NULL */
+  int precise;        /* float64 pairs and storage of G */
+  const char *module; /* path the backend was loaded from, or NULL */
 } SbkOpen;
 
 /* ---- load: stored frames to columns of counts on the device ---- */
@@ -218,7 +215,7 @@ typedef enum SbkFilter { SBK_FILTER_NONE, SBK_FILTER_LZ4, SBK_FILTER_BITSHUFFLE,
 /* What all frames of a load have in common. */
 typedef struct SbkFrames {
   int64_t rows, cols;
-  SbkType type;        /* SBK_U8, SBK_U16 or SBK_U32 */
+  SbkType type; /* SBK_U8, SBK_U16 or SBK_U32 */
   SbkFilter filter;
   int64_t block;       /* numbers a block of SBK_FILTER_BITSHUFFLE */
   int swap;            /* stored big-endian */
@@ -291,8 +288,8 @@ typedef struct SbkTogether {
 } SbkTogether;
 
 typedef struct SbkBackend {
-  int abi;           /* SBK_ABI */
-  const char *name;  /* "cpu" */
+  int abi;             /* SBK_ABI */
+  const char *name;    /* "cpu" */
   int (*score) (void); /* 0: not usable here; the highest is taken by "auto" */
 
   SbkStatus (*open) (SbkContext **out, const SbkOpen *how, SbkError *error);

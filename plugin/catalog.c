@@ -26,7 +26,7 @@ static json_t *
 limit (const SbParam *row, double value)
 {
   gboolean numeric = row->type != SB_PARAM_BOOL && row->type != SB_PARAM_CHOICE && row->type != SB_PARAM_TEXT
-                  && row->type != SB_PARAM_PATH;
+                     && row->type != SB_PARAM_PATH;
   return numeric && isfinite (value) ? json_real (value) : json_null ();
 }
 
@@ -82,8 +82,8 @@ groups_to_json (const SbParamGroup *const *groups)
     json_t *rows = json_array ();
     for (guint i = 0; i < (*groups)->n_rows; i++)
       json_array_append_new (rows, row_to_json (*groups, &(*groups)->rows[i]));
-    json_array_append_new (array, json_pack ("{s:s, s:s, s:o}", "name", (*groups)->name, "title",
-                                             (*groups)->title, "rows", rows));
+    json_array_append_new (array,
+                           json_pack ("{s:s, s:s, s:o}", "name", (*groups)->name, "title", (*groups)->title, "rows", rows));
   }
   return array;
 }
@@ -94,10 +94,9 @@ commands (void)
   json_t *array = json_array ();
   for (guint i = 0; command_registry[i] != NULL; i++) {
     const SbCommand *command = command_registry[i];
-    json_array_append_new (array,
-                           json_pack ("{s:s, s:s, s:s, s:b, s:s?, s:o}", "name", command->name, "title",
-                                      command->title, "help", command->help, "needs_data",
-                                      command->needs_data, "files", command->files, "groups", groups_to_json (command->groups)));
+    json_array_append_new (array, json_pack ("{s:s, s:s, s:s, s:b, s:s?, s:o}", "name", command->name, "title", command->title,
+                                             "help", command->help, "needs_data", command->needs_data, "files", command->files,
+                                             "groups", groups_to_json (command->groups)));
   }
   return array;
 }
@@ -119,8 +118,7 @@ formats (void)
   for (guint i = 0; format_registry[i] != NULL; i++) {
     g_auto (GStrv) suffixes = g_strsplit (format_registry[i]->suffixes, " ", -1);
     json_array_append_new (array, json_pack ("{s:s, s:s, s:o}", "name", format_registry[i]->name, "title",
-                                             format_registry[i]->title, "suffixes",
-                                             strings ((const char *const *)suffixes)));
+                                             format_registry[i]->title, "suffixes", strings ((const char *const *)suffixes)));
   }
   return array;
 }
@@ -130,8 +128,8 @@ writers (void)
 {
   json_t *array = json_array ();
   for (guint i = 0; writer_registry[i] != NULL; i++)
-    json_array_append_new (array, json_pack ("{s:s, s:s}", "name", writer_registry[i]->name, "suffix",
-                                             writer_registry[i]->suffix));
+    json_array_append_new (array,
+                           json_pack ("{s:s, s:s}", "name", writer_registry[i]->name, "suffix", writer_registry[i]->suffix));
   return array;
 }
 

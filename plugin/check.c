@@ -56,13 +56,11 @@ check_range (const SbParam *row, double value, GError **error)
   number_text (row->max, high);
   const char *shown = unit_of (row, unit);
   if (isinf (row->max))
-    return sb_fail (error, SB_ERROR_ARGUMENT, "%s is %s%s; it must be at least %s%s.", row->name, at, shown,
-                    low, shown);
+    return sb_fail (error, SB_ERROR_ARGUMENT, "%s is %s%s; it must be at least %s%s.", row->name, at, shown, low, shown);
   if (isinf (row->min))
-    return sb_fail (error, SB_ERROR_ARGUMENT, "%s is %s%s; it must be at most %s%s.", row->name, at, shown,
-                    high, shown);
-  return sb_fail (error, SB_ERROR_ARGUMENT, "%s is %s%s; it must be between %s and %s%s.", row->name, at,
-                  shown, low, high, shown);
+    return sb_fail (error, SB_ERROR_ARGUMENT, "%s is %s%s; it must be at most %s%s.", row->name, at, shown, high, shown);
+  return sb_fail (error, SB_ERROR_ARGUMENT, "%s is %s%s; it must be between %s and %s%s.", row->name, at, shown, low, high,
+                  shown);
 }
 
 static gboolean
@@ -140,8 +138,7 @@ store_pair (const SbParam *row, const json_t *value, double *field, GError **err
 static gboolean
 store_integers (const SbParam *row, const json_t *value, guint count, gint64 *field, GError **error)
 {
-  const char *wanted =
-      count == 2 ? "[rows, cols] in whole numbers" : "[row, col, rows, cols] in whole numbers";
+  const char *wanted = count == 2 ? "[rows, cols] in whole numbers" : "[row, col, rows, cols] in whole numbers";
   double numbers[MOST_NUMBERS];
   guint n;
   if (!read_numbers (value, numbers, &n) || n != count)
@@ -162,8 +159,7 @@ store_text (const SbParam *row, const json_t *value, char **field, GError **erro
 {
   const char *text = json_string_value (value);
   if (text == NULL)
-    return fail_type (row, value, row->type == SB_PARAM_PATH ? "the path of a file or folder" : "a text",
-                      error);
+    return fail_type (row, value, row->type == SB_PARAM_PATH ? "the path of a file or folder" : "a text", error);
   if (row->type == SB_PARAM_CHOICE && !check_choice (row, text, error))
     return FALSE;
   g_free (*field);
@@ -200,19 +196,13 @@ check_value (const SbParam *row, const json_t *value, gpointer field, GError **e
     *(gboolean *)field = json_is_true (value);
     return TRUE;
   case SB_PARAM_INT:
-  case SB_PARAM_DOUBLE:
-    return store_number (row, value, field, error);
-  case SB_PARAM_CHOICE:
-    return store_text (row, value, field, error);
+  case SB_PARAM_DOUBLE: return store_number (row, value, field, error);
+  case SB_PARAM_CHOICE: return store_text (row, value, field, error);
   case SB_PARAM_TEXT:
-  case SB_PARAM_PATH:
-    return empty || store_text (row, value, field, error);
-  case SB_PARAM_PAIR:
-    return empty || store_pair (row, value, field, error);
-  case SB_PARAM_SHAPE:
-    return empty || store_integers (row, value, 2, field, error);
-  case SB_PARAM_REGION:
-    return empty || store_integers (row, value, 4, field, error);
+  case SB_PARAM_PATH: return empty || store_text (row, value, field, error);
+  case SB_PARAM_PAIR: return empty || store_pair (row, value, field, error);
+  case SB_PARAM_SHAPE: return empty || store_integers (row, value, 2, field, error);
+  case SB_PARAM_REGION: return empty || store_integers (row, value, 4, field, error);
   }
   return sb_fail (error, SB_ERROR_INTERNAL, "The row %s has a type that is not known.", row->name);
 }
@@ -236,23 +226,16 @@ check_to_json (const SbParam *row, gconstpointer field)
 {
   const double *numbers = field;
   switch (row->type) {
-  case SB_PARAM_BOOL:
-    return json_boolean (*(const gboolean *)field);
-  case SB_PARAM_INT:
-    return json_integer (*(const gint64 *)field);
-  case SB_PARAM_DOUBLE:
-    return isfinite (*numbers) ? json_real (*numbers) : NULL;
+  case SB_PARAM_BOOL: return json_boolean (*(const gboolean *)field);
+  case SB_PARAM_INT: return json_integer (*(const gint64 *)field);
+  case SB_PARAM_DOUBLE: return isfinite (*numbers) ? json_real (*numbers) : NULL;
   case SB_PARAM_CHOICE:
   case SB_PARAM_TEXT:
-  case SB_PARAM_PATH:
-    return *(char *const *)field != NULL ? json_string (*(char *const *)field) : NULL;
+  case SB_PARAM_PATH: return *(char *const *)field != NULL ? json_string (*(char *const *)field) : NULL;
   case SB_PARAM_PAIR:
-    return isfinite (numbers[0]) && isfinite (numbers[1]) ? json_pack ("[f, f]", numbers[0], numbers[1])
-                                                          : NULL;
-  case SB_PARAM_SHAPE:
-    return integers_to_json (field, 2);
-  case SB_PARAM_REGION:
-    return integers_to_json (field, 4);
+    return isfinite (numbers[0]) && isfinite (numbers[1]) ? json_pack ("[f, f]", numbers[0], numbers[1]) : NULL;
+  case SB_PARAM_SHAPE: return integers_to_json (field, 2);
+  case SB_PARAM_REGION: return integers_to_json (field, 4);
   }
   return NULL;
 }

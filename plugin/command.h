@@ -12,8 +12,8 @@ typedef struct SbCommand {
   const char *title; /* of a menu entry */
   const char *help;  /* one sentence; ends with a full stop */
   gboolean needs_data;
-  const char *files;  /* the row that takes any number of files where a host has them; NULL: none */
-  gboolean own_files; /* it writes them itself */
+  const char *files;                 /* the row that takes any number of files where a host has them; NULL: none */
+  gboolean own_files;                /* it writes them itself */
   const SbParamGroup *const *groups; /* NULL-terminated */
   SbResult *(*run) (SbWork *work, const SbOptions *options, SbProgress *progress, GError **error);
 } SbCommand;

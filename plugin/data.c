@@ -57,8 +57,7 @@ gboolean
 data_check (sb_data *data, GError **error)
 {
   if (data == NULL)
-    return sb_fail (error, SB_ERROR_ARGUMENT,
-                    "The data are NULL; make them with sb_data_open or sb_data_new.");
+    return sb_fail (error, SB_ERROR_ARGUMENT, "The data are NULL; make them with sb_data_open or sb_data_new.");
   return session_check (data->session, error);
 }
 
@@ -143,8 +142,8 @@ open_pushed (sb_data **out, sb_session *session, const char *json, GError **erro
   const SbOpticsOptions *optics = options_get (options, &optics_params);
   const SbCalibrationOptions *calibration = options_get (options, &calibration_params);
   take_optics (&acquisition->header, optics, calibration);
-  SbGather *gather = gather_new (session->engine, acquisition, calibration->centre,
-                                 optics->semiangle / calibration->sampling, error);
+  SbGather *gather = gather_new (session->engine, acquisition, calibration->centre, optics->semiangle / calibration->sampling,
+                                 error);
   if (gather == NULL) {
     acquisition_free (acquisition);
     return FALSE;
@@ -167,8 +166,8 @@ check_range (const sb_data *data, gint64 first, gint64 n, gint64 count, GError *
   if (n >= 1 && first >= 0 && first < count && n <= count - first)
     return TRUE;
   return sb_fail (error, SB_ERROR_ARGUMENT,
-                  "Frames %" G_GINT64_FORMAT " to %" G_GINT64_FORMAT
-                  " were asked for; the acquisition has %" G_GINT64_FORMAT " frames, counted from 0.",
+                  "Frames %" G_GINT64_FORMAT " to %" G_GINT64_FORMAT " were asked for; the acquisition has %" G_GINT64_FORMAT
+                  " frames, counted from 0.",
                   first,
                   n < 1                     ? first
                   : first <= G_MAXINT64 - n ? first + n - 1
@@ -182,18 +181,16 @@ push (sb_data *data, gint64 first, gint64 n, const sb_view *view, GError **error
   if (!data_check (data, error))
     return FALSE;
   if (data->gather == NULL)
-    return sb_fail (error, SB_ERROR_STATE,
-                    "Frames were pushed to data of a file; make data for pushing with sb_data_new.");
+    return sb_fail (error, SB_ERROR_STATE, "Frames were pushed to data of a file; make data for pushing with sb_data_new.");
   const SbHeader *header = &data->acquisition->header;
   gint64 shape[3] = { n, header->detector_rows, header->detector_cols }, strides[3];
   if (!check_range (data, first, n, acquisition_frame_count (data->acquisition), error)
       || !view_check (view, "the frames", 3, shape, strides, error))
     return FALSE;
   g_rw_lock_reader_lock (&data->lock);
-  gboolean ok = !data->finished
-                  ? gather_push (data->gather, first, n, view->data, (SbDtype)view->dtype, strides, error)
-                  : sb_fail (error, SB_ERROR_STATE,
-                             "Frames were pushed after sb_data_finish; make new data with sb_data_new.");
+  gboolean ok = !data->finished ? gather_push (data->gather, first, n, view->data, (SbDtype)view->dtype, strides, error)
+                                : sb_fail (error, SB_ERROR_STATE,
+                                           "Frames were pushed after sb_data_finish; make new data with sb_data_new.");
   g_rw_lock_reader_unlock (&data->lock);
   return ok;
 }
@@ -260,8 +257,7 @@ data_ready (sb_data *data, GError **error)
   if (ready)
     return TRUE;
   return sb_fail (error, SB_ERROR_STATE,
-                  "Frames are still being pushed (%" G_GINT64_FORMAT " of %" G_GINT64_FORMAT
-                  "); call sb_data_finish first.",
+                  "Frames are still being pushed (%" G_GINT64_FORMAT " of %" G_GINT64_FORMAT "); call sb_data_finish first.",
                   gather_count (data->gather), acquisition_frame_count (data->acquisition));
 }
 
@@ -272,12 +268,11 @@ frames (sb_data *data, gint64 first, gint64 n, const sb_view *view, GError **err
     return FALSE;
   const SbAcquisition *acquisition = data->acquisition;
   if (acquisition->reader == NULL)
-    return sb_fail (error, SB_ERROR_STATE,
-                    "Pushed frames are not kept; frames can be read from data of a file only.");
+    return sb_fail (error, SB_ERROR_STATE, "Pushed frames are not kept; frames can be read from data of a file only.");
   gint64 shape[3] = { n, acquisition->header.detector_rows, acquisition->header.detector_cols };
   return check_range (data, first, n, acquisition->header.frames, error)
-      && view_check_plain (view, "the frames", acquisition->header.dtype, 3, shape, error)
-      && acquisition->format->read (acquisition->reader, first, n, view->data, error);
+         && view_check_plain (view, "the frames", acquisition->header.dtype, 3, shape, error)
+         && acquisition->format->read (acquisition->reader, first, n, view->data, error);
 }
 
 int

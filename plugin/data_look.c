@@ -61,8 +61,7 @@ data_describe (sb_data *data)
   json_object_set_new (json, "flyback", json_integer (a->flyback));
   json_object_set_new (json, "energy", number (header->energy));
   json_object_set_new (json, "semiangle", number (header->semiangle));
-  json_object_set_new (json, "step",
-                       stepped ? json_pack ("[f, f]", header->step[0], header->step[1]) : json_null ());
+  json_object_set_new (json, "step", stepped ? json_pack ("[f, f]", header->step[0], header->step[1]) : json_null ());
   json_object_set_new (json, "sampling", number (header->sampling));
   json_object_set_new (json, "missing", text (header->missing));
   json_object_set_new (json, "files", texts (header->files));

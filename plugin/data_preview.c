@@ -34,8 +34,7 @@ current_look (sb_data *data, GError **error)
 {
   gint64 rows = data->acquisition->header.detector_rows, cols = data->acquisition->header.detector_cols, count;
   float *look = sb_alloc ((gsize)(rows * cols), sizeof (float), "The mean pattern", error);
-  g_autofree double *mean =
-      look != NULL ? sb_alloc ((gsize)(rows * cols), sizeof (double), "The mean pattern", error) : NULL;
+  g_autofree double *mean = look != NULL ? sb_alloc ((gsize)(rows * cols), sizeof (double), "The mean pattern", error) : NULL;
   if (mean == NULL || !gather_preview (data->gather, mean, &count, error))
     g_clear_pointer (&look, g_free);
   for (gint64 i = 0; look != NULL && i < rows * cols; i++)
@@ -59,7 +58,7 @@ static void
 need_live (sb_data *data)
 {
   const SbHeader *header = &data->acquisition->header;
-  SbOptics optics = {header->energy, header->semiangle, {header->step[0], header->step[1]}};
+  SbOptics optics = { header->energy, header->semiangle, { header->step[0], header->step[1] } };
   if (data->live == NULL)
     data->live = live_new (data->gather, &optics, options_get (data->options, &calibration_params));
 }
@@ -93,8 +92,8 @@ last_image (sb_data *data, const char *what, GError **error)
   const Image *image = g_hash_table_lookup (data->last, kind);
   if (image != NULL && strcmp (image->what, what) == 0)
     return image->pixels;
-  sb_fail (error, SB_ERROR_STATE,
-           "\"%.60s\" was not looked at before sb_data_finish; start a job now (detector, reconstruct).", what);
+  sb_fail (error, SB_ERROR_STATE, "\"%.60s\" was not looked at before sb_data_finish; start a job now (detector, reconstruct).",
+           what);
   return NULL;
 }
 
@@ -104,13 +103,11 @@ preview_image (sb_data *data, const char *what, const sb_view *view, GError **er
 {
   const SbAcquisition *acquisition = data->acquisition;
   if (data->gather == NULL || what == NULL)
-    return sb_fail (
-        error, SB_ERROR_ARGUMENT,
-        "\"%.60s\" is no preview of %s; ask for \"mean_pattern\", or start a job (detector, reconstruct).",
-        what != NULL ? what : "(NULL)", data->gather == NULL ? "a file" : "data");
+    return sb_fail (error, SB_ERROR_ARGUMENT,
+                    "\"%.60s\" is no preview of %s; ask for \"mean_pattern\", or start a job (detector, reconstruct).",
+                    what != NULL ? what : "(NULL)", data->gather == NULL ? "a file" : "data");
   const float *image = data->finished ? last_image (data, what, error) : fresh_image (data, what, error);
-  return image != NULL &&
-         view_write (view, "the preview", image, acquisition->used_rows, acquisition->used_cols, error);
+  return image != NULL && view_write (view, "the preview", image, acquisition->used_rows, acquisition->used_cols, error);
 }
 
 void

@@ -21,8 +21,7 @@ struct sb_session {
 
 /* FALSE with SB_ERROR_FORKED or, once it was freed, SB_ERROR_STATE. */
 gboolean session_check (sb_session *session, GError **error);
-gboolean session_forked (const sb_session *session,
-                         GError **error); /* TRUE, with an error, in a forked child */
+gboolean session_forked (const sb_session *session, GError **error); /* TRUE, with an error, in a forked child */
 sb_session *session_ref (sb_session *session);
 void session_unref (sb_session *session);
 /* One job computes at a time: enter when a job starts, wait for its turn on its own thread, leave when it

@@ -15,16 +15,12 @@ job_end (sb_job *job, SbResult *result, const GError *error)
   sb_result *wrapped = result != NULL ? result_wrap (result, TRUE) : NULL;
   if (result != NULL)
     g_atomic_int_set (&job->progress.permyriad, 10000);
-  log_remark (SB_LOG_INFO, "%s: %s", job->command->name,
-              result != NULL  ? "done."
-              : error != NULL ? error->message
-                              : "failed.");
+  log_remark (SB_LOG_INFO, "%s: %s", job->command->name, result != NULL ? "done." : error != NULL ? error->message : "failed.");
   g_mutex_lock (&job->lock);
   job->result = wrapped;
   job->status = result != NULL ? SB_OK : status_code (error);
   if (result == NULL && job->message == NULL)
-    job->message =
-        g_utf8_make_valid (error != NULL ? error->message : "The command failed without saying why.", -1);
+    job->message = g_utf8_make_valid (error != NULL ? error->message : "The command failed without saying why.", -1);
   job->state = SB_JOB_ENDED;
   g_cond_broadcast (&job->ended);
   g_mutex_unlock (&job->lock);
@@ -39,7 +35,7 @@ write_files (sb_job *job, SbResult *result, GError **error)
     return TRUE;
   progress_stage (&job->progress, "write", 1, 1);
   return progress_step (&job->progress, 0, error)
-      && result_save_all (result, output, job->data != NULL ? job->data->acquisition->path : NULL, error);
+         && result_save_all (result, output, job->data != NULL ? job->data->acquisition->path : NULL, error);
 }
 
 static SbResult *
@@ -106,11 +102,9 @@ job_new (sb_job **out, sb_session *session, const char *name, sb_data *data, con
     return sb_fail (error, SB_ERROR_ARGUMENT, "\"%.60s\" is no command; sb_catalog lists them.",
                     name != NULL ? name : "(NULL)");
   if (data == NULL && command->needs_data)
-    return sb_fail (error, SB_ERROR_ARGUMENT,
-                    "The command %s needs data; make them with sb_data_open or sb_data_new.", name);
+    return sb_fail (error, SB_ERROR_ARGUMENT, "The command %s needs data; make them with sb_data_open or sb_data_new.", name);
   if (data != NULL && data->session != session)
-    return sb_fail (error, SB_ERROR_ARGUMENT,
-                    "The data belong to another session; open them in the session of the job.");
+    return sb_fail (error, SB_ERROR_ARGUMENT, "The data belong to another session; open them in the session of the job.");
   g_autofree char *whose = g_strdup_printf ("the command %s", name);
   SbOptions *options = options_parse (json, command->groups, whose, error);
   if (options == NULL)
@@ -155,8 +149,7 @@ start_locked (sb_job *job, GError **error)
     return TRUE;
   }
   session_leave (job->session, job);
-  return sb_fail (error, SB_ERROR_MEMORY,
-                  "No thread could be started for the job (%s); end other work and try again.",
+  return sb_fail (error, SB_ERROR_MEMORY, "No thread could be started for the job (%s); end other work and try again.",
                   reason->message);
 }
 
@@ -191,8 +184,7 @@ sb_job_wait (sb_job *job, int ms)
   SbJobState state = job->state;
   g_mutex_unlock (&job->lock);
   if (state == SB_JOB_NEW)
-    return status_of (sb_fail (&error, SB_ERROR_STATE, "The job was not started; call sb_job_start first."),
-                      &error);
+    return status_of (sb_fail (&error, SB_ERROR_STATE, "The job was not started; call sb_job_start first."), &error);
   if (state == SB_JOB_RUNNING)
     return SB_RUNNING;
   if (job->status != SB_OK)

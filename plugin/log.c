@@ -15,8 +15,8 @@ static void
 on_glib_log (const char *domain, GLogLevelFlags flags, const char *message, gpointer user_data)
 {
   SbLogLevel level = flags & (G_LOG_LEVEL_ERROR | G_LOG_LEVEL_CRITICAL | G_LOG_LEVEL_WARNING) ? SB_LOG_WARNING
-                   : flags & G_LOG_LEVEL_MESSAGE                                              ? SB_LOG_NOTE
-                   : flags & G_LOG_LEVEL_INFO                                                 ? SB_LOG_INFO
+                     : flags & G_LOG_LEVEL_MESSAGE                                            ? SB_LOG_NOTE
+                     : flags & G_LOG_LEVEL_INFO                                               ? SB_LOG_INFO
                                                                                               : SB_LOG_DEBUG;
   log_remark (level, "%s", message);
 }
@@ -40,8 +40,7 @@ void
 log_remark (SbLogLevel level, const char *format, ...)
 {
   /* G_LOG_LEVEL_WARNING would end a host that runs with fatal warnings. */
-  static const GLogLevelFlags flags[] = { G_LOG_LEVEL_DEBUG, G_LOG_LEVEL_INFO, G_LOG_LEVEL_MESSAGE,
-                                          G_LOG_LEVEL_MESSAGE };
+  static const GLogLevelFlags flags[] = { G_LOG_LEVEL_DEBUG, G_LOG_LEVEL_INFO, G_LOG_LEVEL_MESSAGE, G_LOG_LEVEL_MESSAGE };
   va_list args;
   va_start (args, format);
   g_autofree char *message = sb_text_va (format, args);

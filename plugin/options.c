@@ -62,11 +62,10 @@ fail_unknown (const SbOptions *options, const char *key, const char *whose, GErr
   json_decref (string);
   g_autofree char *owner = groups_owner (key);
   if (owner != NULL)
-    return sb_fail (error, SB_ERROR_ARGUMENT, "%s is not a parameter of %s; give it to %s.", shown, whose,
-                    owner);
+    return sb_fail (error, SB_ERROR_ARGUMENT, "%s is not a parameter of %s; give it to %s.", shown, whose, owner);
   const SbParam *nearest = groups_nearest (options->groups, key);
-  return sb_fail (error, SB_ERROR_ARGUMENT, "%s is not a parameter of %s; the nearest is \"%s\".", shown,
-                  whose, nearest != NULL ? nearest->name : "none");
+  return sb_fail (error, SB_ERROR_ARGUMENT, "%s is not a parameter of %s; the nearest is \"%s\".", shown, whose,
+                  nearest != NULL ? nearest->name : "none");
 }
 
 static gboolean
@@ -82,13 +81,11 @@ take_object (SbOptions *options, json_t *object, const char *whose, gboolean fro
 {
   const char *key;
   json_t *value;
-  json_object_foreach (object, key, value)
-  {
+  json_object_foreach (object, key, value) {
     const SbParamGroup *group = NULL;
     const SbParam *row = groups_find (options->groups, key, &group);
     if (from_file && group == &parameters_params)
-      return sb_fail (error, SB_ERROR_ARGUMENT,
-                      "A parameter file cannot name another one; remove \"%s\" from it.", key);
+      return sb_fail (error, SB_ERROR_ARGUMENT, "A parameter file cannot name another one; remove \"%s\" from it.", key);
     if (row == NULL && from_file && belongs_elsewhere (key))
       continue;
     if (row == NULL)
@@ -103,8 +100,8 @@ take_object (SbOptions *options, json_t *object, const char *whose, gboolean fro
 static gboolean
 fail_json (const char *what, const json_error_t *at, GError **error)
 {
-  return sb_fail (error, SB_ERROR_ARGUMENT, "%s cannot be read as JSON (line %d, column %d): %s.", what,
-                  at->line, at->column, at->text);
+  return sb_fail (error, SB_ERROR_ARGUMENT, "%s cannot be read as JSON (line %d, column %d): %s.", what, at->line, at->column,
+                  at->text);
 }
 
 /* The object of parameters that a file holds: itself, or the "parameters" of a result. */
@@ -137,8 +134,7 @@ load_file (const char *path, GError **error)
   if (json_is_object (object))
     return object;
   json_decref (object);
-  sb_fail (error, SB_ERROR_ARGUMENT,
-           "The parameter file %s holds no JSON object; write {\"name\": value, ...}.", path);
+  sb_fail (error, SB_ERROR_ARGUMENT, "The parameter file %s holds no JSON object; write {\"name\": value, ...}.", path);
   return NULL;
 }
 
@@ -159,8 +155,7 @@ static gboolean
 take_root (SbOptions *options, json_t *root, const char *whose, GError **error)
 {
   if (!json_is_object (root))
-    return sb_fail (error, SB_ERROR_ARGUMENT,
-                    "The parameters of %s must be a JSON object, {\"name\": value, ...}.", whose);
+    return sb_fail (error, SB_ERROR_ARGUMENT, "The parameters of %s must be a JSON object, {\"name\": value, ...}.", whose);
   const SbParamGroup *group = NULL;
   const SbParam *row = groups_find (options->groups, "params", &group);
   const char *path = row != NULL ? json_string_value (json_object_get (root, row->name)) : NULL;

@@ -11,8 +11,7 @@ typedef struct SbOptions SbOptions;
 /* json: an object of row names, NULL or "" for none. groups: NULL-terminated, outlives the options. whose:
  * who takes them, for messages ("the command run"). The file that `params` names is read first; what stands
  * beside it wins. */
-SbOptions *options_parse (const char *json, const SbParamGroup *const *groups, const char *whose,
-                          GError **error);
+SbOptions *options_parse (const char *json, const SbParamGroup *const *groups, const char *whose, GError **error);
 void options_free (SbOptions *options);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (SbOptions, options_free)
 

@@ -17,8 +17,8 @@ array_to_json (const SbArray *array)
     json_array_append_new (axis_unit, json_string (array->axis_unit[i] != NULL ? array->axis_unit[i] : ""));
   }
   return json_pack ("{s:s, s:s, s:s, s:o, s:o, s:o, s:b}", "name", array->name, "title", array->title, "unit",
-                    array->unit != NULL ? array->unit : "", "shape", shape, "step", step, "axis_unit",
-                    axis_unit, "detail", array->detail);
+                    array->unit != NULL ? array->unit : "", "shape", shape, "step", step, "axis_unit", axis_unit, "detail",
+                    array->detail);
 }
 
 /* The arrays are listed in what hosts read, not in the files, which hold them. */
@@ -58,8 +58,7 @@ result_unwrap (sb_result *result)
 static gboolean
 check_result (const sb_result *result, GError **error)
 {
-  return result != NULL
-      || sb_fail (error, SB_ERROR_ARGUMENT, "The result is NULL; a job has one when it ended with SB_OK.");
+  return result != NULL || sb_fail (error, SB_ERROR_ARGUMENT, "The result is NULL; a job has one when it ended with SB_OK.");
 }
 
 static const SbArray *
@@ -72,8 +71,8 @@ find_array (const sb_result *result, const char *name, GError **error)
   for (guint i = 0; i < result->inside->arrays->len; i++)
     g_string_append_printf (names, "%s%s", i > 0 ? ", " : "",
                             ((const SbArray *)g_ptr_array_index (result->inside->arrays, i))->name);
-  sb_fail (error, SB_ERROR_ARGUMENT, "The result has no array \"%.60s\"; it has: %s.",
-           name != NULL ? name : "(NULL)", names->len > 0 ? names->str : "none");
+  sb_fail (error, SB_ERROR_ARGUMENT, "The result has no array \"%.60s\"; it has: %s.", name != NULL ? name : "(NULL)",
+           names->len > 0 ? names->str : "none");
   return NULL;
 }
 
@@ -91,8 +90,7 @@ static gboolean
 array_view (sb_view *out, const sb_result *result, const char *name, GError **error)
 {
   if (out == NULL || out->struct_size < sizeof (sb_view))
-    return sb_fail (error, SB_ERROR_ARGUMENT,
-                    "The view of an array %s; set its struct_size to sizeof (sb_view).",
+    return sb_fail (error, SB_ERROR_ARGUMENT, "The view of an array %s; set its struct_size to sizeof (sb_view).",
                     out == NULL ? "is NULL" : "has a wrong struct_size");
   if (!check_result (result, error))
     return FALSE;
@@ -128,8 +126,7 @@ result_copy_image (const sb_result *result, const char *name, const sb_view *vie
   if (array == NULL)
     return FALSE;
   if (array->bytes || array->n_dims != 2)
-    return sb_fail (error, SB_ERROR_ARGUMENT, "\"%s\" is no image of numbers; take it with sb_result_array.",
-                    name);
+    return sb_fail (error, SB_ERROR_ARGUMENT, "\"%s\" is no image of numbers; take it with sb_result_array.", name);
   return view_write (view, "the preview", array->data, array->shape[0], array->shape[1], error);
 }
 
@@ -140,8 +137,7 @@ sb_result_save (const sb_result *result, const char *path, const char *kind)
   if (!check_result (result, &error))
     return status_of (FALSE, &error);
   if (path == NULL || path[0] == '\0' || kind == NULL)
-    return status_of (sb_fail (&error, SB_ERROR_ARGUMENT,
-                               "path and kind are needed; kind is one of the catalog's writers."),
+    return status_of (sb_fail (&error, SB_ERROR_ARGUMENT, "path and kind are needed; kind is one of the catalog's writers."),
                       &error);
   return status_of (result_save (result->inside, path, kind, FALSE, &error), &error);
 }
@@ -151,13 +147,10 @@ sb_result_open (sb_result **out, const char *path)
 {
   g_autoptr (GError) error = NULL;
   if (out == NULL)
-    return status_of (
-        sb_fail (&error, SB_ERROR_ARGUMENT, "out is NULL; give the address of an sb_result pointer."),
-        &error);
+    return status_of (sb_fail (&error, SB_ERROR_ARGUMENT, "out is NULL; give the address of an sb_result pointer."), &error);
   *out = NULL;
   if (path == NULL || path[0] == '\0')
-    return status_of (
-        sb_fail (&error, SB_ERROR_ARGUMENT, "No path was given; name a result that Sideband wrote."), &error);
+    return status_of (sb_fail (&error, SB_ERROR_ARGUMENT, "No path was given; name a result that Sideband wrote."), &error);
   SbResult *inside = result_open (path, &error);
   if (inside == NULL)
     return status_of (FALSE, &error);

@@ -46,8 +46,7 @@ session_check (sb_session *session, GError **error)
   g_mutex_lock (&session->lock);
   gboolean closed = session->closed;
   g_mutex_unlock (&session->lock);
-  return !closed
-      || sb_fail (error, SB_ERROR_STATE, "The session was freed; make a new one with sb_session_new.");
+  return !closed || sb_fail (error, SB_ERROR_STATE, "The session was freed; make a new one with sb_session_new.");
 }
 
 gboolean
@@ -58,8 +57,7 @@ session_enter (sb_session *session, sb_job *job, GError **error)
   if (open)
     g_queue_push_tail (&session->queue, job);
   g_mutex_unlock (&session->lock);
-  return open
-      || sb_fail (error, SB_ERROR_STATE, "The session was freed; make a new one with sb_session_new.");
+  return open || sb_fail (error, SB_ERROR_STATE, "The session was freed; make a new one with sb_session_new.");
 }
 
 gboolean
@@ -86,9 +84,7 @@ sb_session_new (sb_session **out, const char *json)
 {
   g_autoptr (GError) error = NULL;
   if (out == NULL)
-    return status_of (
-        sb_fail (&error, SB_ERROR_ARGUMENT, "out is NULL; give the address of an sb_session pointer."),
-        &error);
+    return status_of (sb_fail (&error, SB_ERROR_ARGUMENT, "out is NULL; give the address of an sb_session pointer."), &error);
   *out = NULL;
   g_autoptr (SbOptions) options = options_parse (json, session_groups, "the session", &error);
   if (options == NULL)

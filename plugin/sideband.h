@@ -47,11 +47,11 @@ typedef enum sb_status {
   SB_DATA = 3,      /* the acquisition itself cannot be used */
   SB_IO = 4,        /* a file cannot be read or written */
   SB_MEMORY = 5,
-  SB_BACKEND = 6,   /* a device or its library failed */
-  SB_FORKED = 7,    /* called in a forked child of the process that made the session */
-  SB_STATE = 8,     /* called in the wrong order */
+  SB_BACKEND = 6, /* a device or its library failed */
+  SB_FORKED = 7,  /* called in a forked child of the process that made the session */
+  SB_STATE = 8,   /* called in the wrong order */
   SB_INTERNAL = 9,
-  SB_RUNNING = 10   /* of sb_job_wait only: not ended yet */
+  SB_RUNNING = 10 /* of sb_job_wait only: not ended yet */
 } sb_status;
 
 typedef struct sb_session sb_session; /* threads, device, plans, memory; several may live side by side */
@@ -72,8 +72,8 @@ typedef enum sb_dtype {
 /* A plain array. struct_size is set by the caller to sizeof (sb_view) before any call, in or out. */
 typedef struct sb_view {
   size_t struct_size;
-  int32_t dtype;      /* sb_dtype */
-  int32_t n_dims;     /* 1 .. 4 */
+  int32_t dtype;  /* sb_dtype */
+  int32_t n_dims; /* 1 .. 4 */
   int64_t shape[4];
   int64_t strides[4]; /* bytes; all 0: C-contiguous */
   void *data;

@@ -41,8 +41,7 @@ status_of (gboolean ok, GError *const *error)
 {
   if (ok)
     return SB_OK;
-  status_say (*error != NULL ? (*error)->message
-                             : "Something failed without saying why; please report this defect.");
+  status_say (*error != NULL ? (*error)->message : "Something failed without saying why; please report this defect.");
   return status_code (*error);
 }
 

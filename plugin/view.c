@@ -4,8 +4,7 @@
 
 #include "core/error.h"
 
-G_STATIC_ASSERT ((int)SB_DTYPE_U8 == (int)SB_U8 && (int)SB_DTYPE_U16 == (int)SB_U16
-                 && (int)SB_DTYPE_U32 == (int)SB_U32);
+G_STATIC_ASSERT ((int)SB_DTYPE_U8 == (int)SB_U8 && (int)SB_DTYPE_U16 == (int)SB_U16 && (int)SB_DTYPE_U32 == (int)SB_U32);
 G_STATIC_ASSERT ((int)SB_DTYPE_I16 == (int)SB_I16 && (int)SB_DTYPE_I32 == (int)SB_I32);
 G_STATIC_ASSERT ((int)SB_DTYPE_F32 == (int)SB_F32 && (int)SB_DTYPE_F64 == (int)SB_F64);
 
@@ -28,18 +27,15 @@ check_fields (const sb_view *view, const char *what, GError **error)
   if (view == NULL)
     return sb_fail (error, SB_ERROR_ARGUMENT, "The view of %s is NULL; give an sb_view.", what);
   if (view->struct_size < sizeof (sb_view))
-    return sb_fail (error, SB_ERROR_ARGUMENT,
-                    "The view of %s has struct_size %zu; set it to sizeof (sb_view), %zu.", what,
+    return sb_fail (error, SB_ERROR_ARGUMENT, "The view of %s has struct_size %zu; set it to sizeof (sb_view), %zu.", what,
                     view->struct_size, sizeof (sb_view));
   if (view->n_dims < 1 || view->n_dims > MOST_DIMS)
-    return sb_fail (error, SB_ERROR_ARGUMENT, "The view of %s has n_dims %d; it must be between 1 and %d.",
-                    what, view->n_dims, MOST_DIMS);
+    return sb_fail (error, SB_ERROR_ARGUMENT, "The view of %s has n_dims %d; it must be between 1 and %d.", what, view->n_dims,
+                    MOST_DIMS);
   if (view->dtype < SB_DTYPE_U8 || view->dtype > SB_DTYPE_F64)
-    return sb_fail (error, SB_ERROR_ARGUMENT, "The view of %s has dtype %d, which is none of sb_dtype.", what,
-                    view->dtype);
+    return sb_fail (error, SB_ERROR_ARGUMENT, "The view of %s has dtype %d, which is none of sb_dtype.", what, view->dtype);
   if (view->data == NULL)
-    return sb_fail (error, SB_ERROR_ARGUMENT, "The view of %s has no data; set it to the first element.",
-                    what);
+    return sb_fail (error, SB_ERROR_ARGUMENT, "The view of %s has no data; set it to the first element.", what);
   return TRUE;
 }
 
@@ -54,8 +50,7 @@ check_shape (const sb_view *view, const char *what, int n_dims, const gint64 *sh
     return TRUE;
   g_autofree char *is = shape_text (view->n_dims, view->shape);
   g_autofree char *wanted = shape_text (n_dims, shape);
-  return sb_fail (error, SB_ERROR_ARGUMENT, "The view of %s has the shape %s; it must be %s.", what, is,
-                  wanted);
+  return sb_fail (error, SB_ERROR_ARGUMENT, "The view of %s has the shape %s; it must be %s.", what, is, wanted);
 }
 
 static gboolean
@@ -72,8 +67,7 @@ contiguous_strides (SbDtype dtype, int n_dims, const gint64 *shape, gint64 *stri
 }
 
 gboolean
-view_check (const sb_view *view, const char *what, int n_dims, const gint64 *shape, gint64 *strides,
-            GError **error)
+view_check (const sb_view *view, const char *what, int n_dims, const gint64 *shape, gint64 *strides, GError **error)
 {
   if (!check_fields (view, what, error) || !check_shape (view, what, n_dims, shape, error))
     return FALSE;
@@ -88,8 +82,7 @@ view_check (const sb_view *view, const char *what, int n_dims, const gint64 *sha
 }
 
 gboolean
-view_check_plain (const sb_view *view, const char *what, SbDtype dtype, int n_dims, const gint64 *shape,
-                  GError **error)
+view_check_plain (const sb_view *view, const char *what, SbDtype dtype, int n_dims, const gint64 *shape, GError **error)
 {
   gint64 strides[MOST_DIMS], plain[MOST_DIMS];
   if (!view_check (view, what, n_dims, shape, strides, error))
@@ -100,14 +93,12 @@ view_check_plain (const sb_view *view, const char *what, SbDtype dtype, int n_di
   contiguous_strides (dtype, n_dims, shape, plain);
   for (int i = 0; i < n_dims; i++)
     if (shape[i] > 1 && strides[i] != plain[i])
-      return sb_fail (error, SB_ERROR_ARGUMENT,
-                      "The view of %s must be C-contiguous; leave its strides at 0.", what);
+      return sb_fail (error, SB_ERROR_ARGUMENT, "The view of %s must be C-contiguous; leave its strides at 0.", what);
   return TRUE;
 }
 
 gboolean
-view_write (const sb_view *view, const char *what, const float *image, gint64 rows, gint64 cols,
-            GError **error)
+view_write (const sb_view *view, const char *what, const float *image, gint64 rows, gint64 cols, GError **error)
 {
   gint64 shape[2] = { rows, cols }, strides[2];
   if (!view_check (view, what, 2, shape, strides, error))

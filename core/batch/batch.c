@@ -9,78 +9,78 @@
 #include "core/report.h"
 #include "core/work.h"
 
-static const char *const aberration_choices[] = {"refit", "first", "given", NULL};
+static const char *const aberration_choices[] = { "refit", "first", "given", NULL };
 
 #define FIELD(field) .offset = offsetof (SbBatchOptions, field)
 static const SbParam rows[] = {
-    {.name = "inputs",
-     .title = "Acquisitions",
-     .unit = "",
-     .type = SB_PARAM_PATH,
-     FIELD (inputs),
-     .help = "Acquisitions, one a line: a file, a folder with all that is in it, a pattern with * or ?, or @ and the "
-             "name of a list.",
-     .value = NAN,
-     .min = -INFINITY,
-     .max = INFINITY,
-     .flags = SB_PARAM_NO_RECORD},
-    {.name = "aberrations",
-     .title = "Aberrations",
-     .unit = "",
-     .type = SB_PARAM_CHOICE,
-     FIELD (aberrations),
-     .help = "Fitted to each acquisition (refit), fitted to the first and held for all (first), or known from "
-             "coefficients and from (given).",
-     .value = NAN,
-     .text = "refit",
-     .min = -INFINITY,
-     .max = INFINITY,
-     .choices = aberration_choices},
-    {.name = "jobs",
-     .title = "At a time",
-     .unit = "",
-     .type = SB_PARAM_INT,
-     FIELD (jobs),
-     .help = "Acquisitions that are computed at a time; they share threads and memory.",
-     .value = 1,
-     .min = 1,
-     .max = 256,
-     .show_min = 1,
-     .show_max = 16,
-     .flags = SB_PARAM_NO_RECORD | SB_PARAM_ADVANCED},
-    {.name = "resume",
-     .title = "Keep what is finished",
-     .unit = "",
-     .type = SB_PARAM_BOOL,
-     FIELD (resume),
-     .help = "Keep the results of an earlier run of the same files with the same parameters.",
-     .value = 1,
-     .min = 0,
-     .max = 1,
-     .flags = SB_PARAM_NO_RECORD | SB_PARAM_ADVANCED},
-    {.name = "align",
-     .title = "Align the images",
-     .unit = "",
-     .type = SB_PARAM_BOOL,
-     FIELD (align),
-     .help = "Align the images of the stack to the first one; the drift is in the table.",
-     .value = 1,
-     .min = 0,
-     .max = 1,
-     .flags = SB_PARAM_NO_RECORD},
-    {.name = "dry_run",
-     .title = "Only predict",
-     .unit = "",
-     .type = SB_PARAM_BOOL,
-     FIELD (dry_run),
-     .help = "Compute and write nothing, but say what would be done and about what time and memory it takes.",
-     .value = 0,
-     .min = 0,
-     .max = 1,
-     .flags = SB_PARAM_NO_RECORD | SB_PARAM_ADVANCED},
+  { .name = "inputs",
+    .title = "Acquisitions",
+    .unit = "",
+    .type = SB_PARAM_PATH,
+    FIELD (inputs),
+    .help = "Acquisitions, one a line: a file, a folder with all that is in it, a pattern with * or ?, or @ and the "
+            "name of a list.",
+    .value = NAN,
+    .min = -INFINITY,
+    .max = INFINITY,
+    .flags = SB_PARAM_NO_RECORD },
+  { .name = "aberrations",
+    .title = "Aberrations",
+    .unit = "",
+    .type = SB_PARAM_CHOICE,
+    FIELD (aberrations),
+    .help = "Fitted to each acquisition (refit), fitted to the first and held for all (first), or known from "
+            "coefficients and from (given).",
+    .value = NAN,
+    .text = "refit",
+    .min = -INFINITY,
+    .max = INFINITY,
+    .choices = aberration_choices },
+  { .name = "jobs",
+    .title = "At a time",
+    .unit = "",
+    .type = SB_PARAM_INT,
+    FIELD (jobs),
+    .help = "Acquisitions that are computed at a time; they share threads and memory.",
+    .value = 1,
+    .min = 1,
+    .max = 256,
+    .show_min = 1,
+    .show_max = 16,
+    .flags = SB_PARAM_NO_RECORD | SB_PARAM_ADVANCED },
+  { .name = "resume",
+    .title = "Keep what is finished",
+    .unit = "",
+    .type = SB_PARAM_BOOL,
+    FIELD (resume),
+    .help = "Keep the results of an earlier run of the same files with the same parameters.",
+    .value = 1,
+    .min = 0,
+    .max = 1,
+    .flags = SB_PARAM_NO_RECORD | SB_PARAM_ADVANCED },
+  { .name = "align",
+    .title = "Align the images",
+    .unit = "",
+    .type = SB_PARAM_BOOL,
+    FIELD (align),
+    .help = "Align the images of the stack to the first one; the drift is in the table.",
+    .value = 1,
+    .min = 0,
+    .max = 1,
+    .flags = SB_PARAM_NO_RECORD },
+  { .name = "dry_run",
+    .title = "Only predict",
+    .unit = "",
+    .type = SB_PARAM_BOOL,
+    FIELD (dry_run),
+    .help = "Compute and write nothing, but say what would be done and about what time and memory it takes.",
+    .value = 0,
+    .min = 0,
+    .max = 1,
+    .flags = SB_PARAM_NO_RECORD | SB_PARAM_ADVANCED },
 };
 
-const SbParamGroup batch_params = {"batch", "Series", sizeof (SbBatchOptions), rows, G_N_ELEMENTS (rows)};
+const SbParamGroup batch_params = { "batch", "Series", sizeof (SbBatchOptions), rows, G_N_ELEMENTS (rows) };
 
 void
 item_free (gpointer pointer)
@@ -145,8 +145,8 @@ describe_series (const SbBatch *batch)
   guint kept = 0;
   for (guint i = 0; i < batch->items->len; i++)
     kept += ((SbBatchItem *)batch->items->pdata[i])->kept;
-  return json_pack ("{s:i, s:i, s:i, s:i}", "acquisitions", (int)batch->items->len, "done",
-                    (int)count (batch, ITEM_DONE), "kept", (int)kept, "failed", (int)count (batch, ITEM_FAILED));
+  return json_pack ("{s:i, s:i, s:i, s:i}", "acquisitions", (int)batch->items->len, "done", (int)count (batch, ITEM_DONE),
+                    "kept", (int)kept, "failed", (int)count (batch, ITEM_FAILED));
 }
 
 static json_t *
@@ -155,8 +155,8 @@ describe_stack (const SbBatch *batch)
   const gint64 *s = batch->stack_shape, *o = batch->stack_overlap;
   if (batch->stack_path == NULL)
     return json_null ();
-  return json_pack ("{s:[I, I, I], s:[I, I, I, I]}", "shape", (json_int_t)s[0], (json_int_t)s[1], (json_int_t)s[2],
-                    "overlap", (json_int_t)o[0], (json_int_t)o[1], (json_int_t)o[2], (json_int_t)o[3]);
+  return json_pack ("{s:[I, I, I], s:[I, I, I, I]}", "shape", (json_int_t)s[0], (json_int_t)s[1], (json_int_t)s[2], "overlap",
+                    (json_int_t)o[0], (json_int_t)o[1], (json_int_t)o[2], (json_int_t)o[3]);
 }
 
 static void
@@ -213,8 +213,8 @@ check_any (const SbBatch *batch, GError **error)
     return TRUE;
   if (batch->items->len == 1)
     return sb_fail (error, SB_ERROR_DATA, "%s", first->message);
-  return sb_fail (error, SB_ERROR_DATA, "None of the %u acquisitions could be used; of the first one: %s",
-                  batch->items->len, first->message);
+  return sb_fail (error, SB_ERROR_DATA, "None of the %u acquisitions could be used; of the first one: %s", batch->items->len,
+                  first->message);
 }
 
 static gboolean
@@ -222,11 +222,11 @@ run_locked (SbBatch *batch, SbResult *result, GError **error)
 {
   if (!log_open (batch, error))
     return FALSE;
-  log_line (batch, "start",
-            json_pack ("{s:s, s:i, s:i}", "version", SB_VERSION, "process", (int)getpid (), "acquisitions",
-                       (int)batch->items->len));
-  gboolean good = workers_run (batch, error) && stack_make (batch, result, error) &&
-                  save_table (batch, result, error) && check_any (batch, error);
+  log_line (
+      batch, "start",
+      json_pack ("{s:s, s:i, s:i}", "version", SB_VERSION, "process", (int)getpid (), "acquisitions", (int)batch->items->len));
+  gboolean good = workers_run (batch, error) && stack_make (batch, result, error) && save_table (batch, result, error)
+                  && check_any (batch, error);
   json_t *fields = describe_series (batch);
   if (!good && error != NULL && *error != NULL)
     json_object_set_new (fields, "message", json_string ((*error)->message));
@@ -250,8 +250,8 @@ predicted_row (const SbBatchItem *item)
 {
   const char *status = item->state == ITEM_FAILED ? "fails" : item->kept ? "finished" : "waiting";
   g_autofree char *path = g_utf8_make_valid (item->path, -1);
-  return json_pack ("[s, s, o, o, s, s]", item->name, status, report_number (item->megabytes),
-                    report_number (item->seconds), path, item->message != NULL ? item->message : "");
+  return json_pack ("[s, s, o, o, s, s]", item->name, status, report_number (item->megabytes), report_number (item->seconds),
+                    path, item->message != NULL ? item->message : "");
 }
 
 static gboolean
@@ -260,13 +260,13 @@ dry_run (SbBatch *batch, SbResult *result, GError **error)
   double seconds = 0, most = 0;
   if (!place_names (batch, error) || !predict_all (batch, error))
     return FALSE;
-  json_t *columns = json_pack (
-      "[{s:s,s:s,s:s,s:b},{s:s,s:s,s:s,s:b},{s:s,s:s,s:s,s:b},{s:s,s:s,s:s,s:b},{s:s,s:s,s:s,s:b},"
-      "{s:s,s:s,s:s,s:b}]",
-      "name", "name", "unit", "", "title", "name", "shown", TRUE, "name", "status", "unit", "", "title", "status",
-      "shown", TRUE, "name", "memory", "unit", "MB", "title", "memory", "shown", TRUE, "name", "seconds", "unit", "s",
-      "title", "time", "shown", TRUE, "name", "file", "unit", "", "title", "acquisition", "shown", FALSE, "name",
-      "message", "unit", "", "title", "why it fails", "shown", FALSE);
+  json_t *columns = json_pack ("[{s:s,s:s,s:s,s:b},{s:s,s:s,s:s,s:b},{s:s,s:s,s:s,s:b},{s:s,s:s,s:s,s:b},{s:s,s:s,s:s,s:b},"
+                               "{s:s,s:s,s:s,s:b}]",
+                               "name", "name", "unit", "", "title", "name", "shown", TRUE, "name", "status", "unit", "",
+                               "title", "status", "shown", TRUE, "name", "memory", "unit", "MB", "title", "memory", "shown",
+                               TRUE, "name", "seconds", "unit", "s", "title", "time", "shown", TRUE, "name", "file", "unit", "",
+                               "title", "acquisition", "shown", FALSE, "name", "message", "unit", "", "title", "why it fails",
+                               "shown", FALSE);
   json_t *list = json_array ();
   for (guint i = 0; i < batch->items->len; i++) {
     const SbBatchItem *item = batch->items->pdata[i];
@@ -286,7 +286,7 @@ dry_run (SbBatch *batch, SbResult *result, GError **error)
 SbResult *
 pipeline_batch (SbWork *work, const SbBatchCall *call, SbProgress *progress, GError **error)
 {
-  SbBatch batch = {.engine = work->engine, .call = call, .progress = progress, .lock_file = -1, .log_file = -1};
+  SbBatch batch = { .engine = work->engine, .call = call, .progress = progress, .lock_file = -1, .log_file = -1 };
   SbResult *result = result_new ();
   batch.began = g_get_monotonic_time ();
   batch.items = g_ptr_array_new_with_free_func (item_free);
@@ -294,8 +294,8 @@ pipeline_batch (SbWork *work, const SbBatchCall *call, SbProgress *progress, GEr
   g_mutex_init (&batch.lock);
   json_object_set_new (call->parameters, "precision", json_string (work->engine->precise ? "double" : "single"));
   GError *local = NULL;
-  gboolean good = list_items (&batch, &local) &&
-                  (call->batch->dry_run ? dry_run (&batch, result, &local) : run (&batch, result, &local));
+  gboolean good = list_items (&batch, &local)
+                  && (call->batch->dry_run ? dry_run (&batch, result, &local) : run (&batch, result, &local));
   if (good)
     finish_info (&batch, result);
   else {

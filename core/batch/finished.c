@@ -12,7 +12,7 @@ state_of_files (const SbAcquisition *acquisition)
 {
   json_t *files = json_array ();
   for (guint i = 0; i < acquisition->header.files->len; i++) {
-    GStatBuf status = {0};
+    GStatBuf status = { 0 };
     g_autofree char *path = g_canonicalize_filename (acquisition->header.files->pdata[i], NULL);
     g_autofree char *valid = g_utf8_make_valid (path, -1);
     g_stat (path, &status);
@@ -39,8 +39,7 @@ files_are_there (const SbBatchItem *item, const json_t *files)
   g_autofree char *folder = g_path_get_dirname (item->prefix);
   size_t i;
   json_t *file;
-  json_array_foreach (files, i, file)
-  {
+  json_array_foreach (files, i, file) {
     if (!json_is_string (file))
       return FALSE;
     g_autofree char *name = g_path_get_basename (json_string_value (file));
@@ -63,8 +62,8 @@ finished_info (const SbBatchItem *item, const char *key)
     return NULL;
   const json_t *batch = json_object_get (result->info, "batch");
   json_t *info = NULL;
-  if (g_strcmp0 (json_string_value (json_object_get (batch, "key")), key) == 0 &&
-      files_are_there (item, json_object_get (result->info, "files")))
+  if (g_strcmp0 (json_string_value (json_object_get (batch, "key")), key) == 0
+      && files_are_there (item, json_object_get (result->info, "files")))
     info = json_incref (result->info);
   result_free (result);
   return info;

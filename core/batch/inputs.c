@@ -99,8 +99,7 @@ add_folder (GPtrArray *list, const char *path, GError **error)
   g_autoptr (GError) reason = NULL;
   GDir *folder = g_dir_open (path, 0, &reason);
   if (folder == NULL)
-    return sb_fail (error, SB_ERROR_IO, "The folder %s cannot be read (%s); check its permissions.", path,
-                    reason->message);
+    return sb_fail (error, SB_ERROR_IO, "The folder %s cannot be read (%s); check its permissions.", path, reason->message);
   g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
   for (const char *name; (name = g_dir_read_name (folder)) != NULL;)
     if (name[0] != '.')
@@ -117,7 +116,7 @@ add_folder (GPtrArray *list, const char *path, GError **error)
 static gboolean
 add_pattern (GPtrArray *list, const char *pattern, GError **error)
 {
-  glob_t matches = {0};
+  glob_t matches = { 0 };
   int failed = glob (pattern, GLOB_NOSORT, NULL, &matches);
   if (failed == 0) {
     g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
@@ -141,8 +140,7 @@ add_list (GPtrArray *list, const char *path, int depth, GError **error)
   g_autofree char *folder = g_path_get_dirname (path);
   g_autoptr (GError) reason = NULL;
   if (depth >= DEEPEST_LIST)
-    return sb_fail (error, SB_ERROR_ARGUMENT, "The list %s is named by lists that name each other; write one list.",
-                    path);
+    return sb_fail (error, SB_ERROR_ARGUMENT, "The list %s is named by lists that name each other; write one list.", path);
   if (!g_file_test (path, G_FILE_TEST_IS_REGULAR) || !g_file_get_contents (path, &text, NULL, &reason))
     return sb_fail (error, SB_ERROR_IO, "The list %s cannot be read%s%s; check the name after the @.", path,
                     reason != NULL ? ": " : "", reason != NULL ? reason->message : "");
@@ -209,8 +207,8 @@ drop_parts (GPtrArray *list, const SbAcquisitionOptions *options)
   g_autoptr (GHashTable) masters = find_masters (list);
   for (guint i = 0; i < list->len; i++) {
     Candidate *candidate = list->pdata[i];
-    candidate->dropped = candidate->dropped || belongs_by_name (candidate->path, masters) ||
-                         g_hash_table_contains (parts, candidate->path);
+    candidate->dropped = candidate->dropped || belongs_by_name (candidate->path, masters)
+                         || g_hash_table_contains (parts, candidate->path);
     SbAcquisition *acquisition = candidate->dropped ? NULL : acquisition_open (candidate->path, options, NULL);
     if (acquisition == NULL)
       continue;
@@ -238,16 +236,15 @@ batch_inputs (const char *inputs, const SbAcquisitionOptions *options, GError **
   g_autoptr (GHashTable) seen = g_hash_table_new (g_str_hash, g_str_equal);
   g_autoptr (GPtrArray) paths = g_ptr_array_new_with_free_func (g_free);
   if (inputs == NULL || inputs[strspn (inputs, " \t\r\n")] == '\0') {
-    sb_fail (error, SB_ERROR_ARGUMENT,
-             "No acquisitions were named; give inputs: files, a folder, a pattern or @list.");
+    sb_fail (error, SB_ERROR_ARGUMENT, "No acquisitions were named; give inputs: files, a folder, a pattern or @list.");
     return NULL;
   }
   if (!add_lines (list, inputs, NULL, 0, error))
     return NULL;
   for (guint i = 0; i < list->len; i++) {
     Candidate *candidate = list->pdata[i];
-    candidate->dropped = !g_hash_table_add (seen, candidate->path) || is_result (candidate->path) ||
-                         (candidate->found && !looks_usable (candidate->path, options));
+    candidate->dropped = !g_hash_table_add (seen, candidate->path) || is_result (candidate->path)
+                         || (candidate->found && !looks_usable (candidate->path, options));
   }
   drop_parts (list, options);
   for (guint i = 0; i < list->len; i++) {

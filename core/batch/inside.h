@@ -83,11 +83,10 @@ extern const SbWriter *const table_writers[]; /* of a result whose info has a ta
 /* ---- register.c: subpixel registration ---- */
 /* Where b's specimen lies against a's, pixels (row, col): b (r + shift) = a (r). Both [rows][cols], upsampled by
  * factor from the scan. correlation: of what both show, -1 .. 1. */
-gboolean register_shift (const float *a, const float *b, gint64 rows, gint64 cols, const gint64 factor[2],
-                         double shift[2], double *correlation, const SbProgress *progress, GError **error);
+gboolean register_shift (const float *a, const float *b, gint64 rows, gint64 cols, const gint64 factor[2], double shift[2],
+                         double *correlation, const SbProgress *progress, GError **error);
 /* out (r) = image (r + shift); 0 where the image has nothing there. */
-gboolean register_move (const float *image, gint64 rows, gint64 cols, const double shift[2], float *out,
-                        GError **error);
+gboolean register_move (const float *image, gint64 rows, gint64 cols, const double shift[2], float *out, GError **error);
 
 /* ---- stack.c ---- */
 /* Aligns the images of all results and writes <prefix>_stack.tif; array (may stay NULL): the stack, for the host. */

@@ -14,8 +14,7 @@ ends_in_line (int file)
 {
   struct stat status;
   char last = '\n';
-  return fstat (file, &status) != 0 || status.st_size == 0 || pread (file, &last, 1, status.st_size - 1) != 1 ||
-         last == '\n';
+  return fstat (file, &status) != 0 || status.st_size == 0 || pread (file, &last, 1, status.st_size - 1) != 1 || last == '\n';
 }
 
 gboolean

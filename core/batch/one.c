@@ -20,8 +20,8 @@ check_targets (const SbBatch *batch, const SbBatchItem *item, GError **error)
 }
 
 static void
-stamp (const SbBatch *batch, SbResult *result, const SbAcquisition *acquisition, gboolean fitted,
-       const char *reference, const char *key)
+stamp (const SbBatch *batch, SbResult *result, const SbAcquisition *acquisition, gboolean fitted, const char *reference,
+       const char *key)
 {
   json_t *info = result->info, *parameters = json_deep_copy (batch->call->parameters);
   g_autofree char *valid = reference != NULL ? g_utf8_make_valid (reference, -1) : NULL;
@@ -56,8 +56,8 @@ compute (const SbBatch *batch, SbAcquisition *acquisition, SbEngine *engine, gbo
 }
 
 static gboolean
-compute_and_save (const SbBatch *batch, SbBatchItem *item, SbAcquisition *acquisition, SbEngine *engine,
-                  const char *reference, const char *key, SbProgress *progress, gboolean *fatal, GError **error)
+compute_and_save (const SbBatch *batch, SbBatchItem *item, SbAcquisition *acquisition, SbEngine *engine, const char *reference,
+                  const char *key, SbProgress *progress, gboolean *fatal, GError **error)
 {
   gboolean fitted = reference == NULL && g_strcmp0 (batch->call->batch->aberrations, "given") != 0;
   if (!check_targets (batch, item, error))
@@ -75,8 +75,8 @@ compute_and_save (const SbBatch *batch, SbBatchItem *item, SbAcquisition *acquis
 }
 
 gboolean
-one_run (SbBatch *batch, SbBatchItem *item, SbEngine *engine, gboolean find_only, const char *reference,
-         SbProgress *progress, gboolean *fatal, GError **error)
+one_run (SbBatch *batch, SbBatchItem *item, SbEngine *engine, gboolean find_only, const char *reference, SbProgress *progress,
+         gboolean *fatal, GError **error)
 {
   *fatal = FALSE;
   SbAcquisition *acquisition = acquisition_open (item->path, batch->call->acquisition, error);

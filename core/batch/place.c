@@ -23,8 +23,7 @@ is_folder (const char *path)
 static void
 count (GHashTable *names, const char *name)
 {
-  g_hash_table_insert (names, g_strdup (name),
-                       GUINT_TO_POINTER (GPOINTER_TO_UINT (g_hash_table_lookup (names, name)) + 1));
+  g_hash_table_insert (names, g_strdup (name), GUINT_TO_POINTER (GPOINTER_TO_UINT (g_hash_table_lookup (names, name)) + 1));
 }
 
 /* scan.h5 of two folders: a_scan and b_scan; where that does not tell them apart either, by numbers. */
@@ -59,8 +58,8 @@ place_names (SbBatch *batch, GError **error)
   const char *output = batch->call->output->output;
   name_items (batch);
   if (output == NULL || output[0] == '\0')
-    return batch->call->batch->dry_run ||
-           sb_fail (error, SB_ERROR_ARGUMENT, "A series needs a place for its results; give output, a folder.");
+    return batch->call->batch->dry_run
+           || sb_fail (error, SB_ERROR_ARGUMENT, "A series needs a place for its results; give output, a folder.");
   g_autofree char *whole = g_canonicalize_filename (output, NULL);
   gboolean folder = is_folder (output) || g_str_has_suffix (output, G_DIR_SEPARATOR_S);
   batch->prefix = folder ? g_build_filename (whole, "batch", NULL) : g_strdup (whole);
@@ -88,9 +87,8 @@ make_folder (SbBatch *batch, GError **error)
   if (is_folder (folder))
     return TRUE;
   if (!g_str_has_suffix (batch->call->output->output, G_DIR_SEPARATOR_S))
-    return sb_fail (error, SB_ERROR_IO,
-                    "%s cannot be written: there is no folder %s; make it or give another output.", batch->prefix,
-                    folder);
+    return sb_fail (error, SB_ERROR_IO, "%s cannot be written: there is no folder %s; make it or give another output.",
+                    batch->prefix, folder);
   if (mkdir (folder, 0777) != 0)
     return fail_write (folder, error);
   batch->made = g_steal_pointer (&folder);
@@ -106,9 +104,8 @@ fail_locked (const SbBatch *batch, GError **error)
   gssize n = pread (batch->lock_file, text, sizeof text - 1, 0);
   gint64 pid = n > 0 ? g_ascii_strtoll (text, NULL, 10) : 0;
   g_autofree char *who = pid > 0 ? g_strdup_printf (" (process %" G_GINT64_FORMAT ")", pid) : g_strdup ("");
-  return sb_fail (error, SB_ERROR_STATE,
-                  "Another batch%s is writing to this output, %s; wait for it or give another output.", who,
-                  batch->prefix);
+  return sb_fail (error, SB_ERROR_STATE, "Another batch%s is writing to this output, %s; wait for it or give another output.",
+                  who, batch->prefix);
 }
 
 /* The system gives the lock back however a process ends. Where another batch took the file away between our opening
@@ -125,12 +122,12 @@ take_lock (SbBatch *batch, GError **error)
     if (flock (batch->lock_file, LOCK_EX | LOCK_NB) != 0) {
       if (errno == EWOULDBLOCK)
         return fail_locked (batch, error);
-      batch_warn (batch, "The file system of %s knows no locks (%s); start no second batch with this output.",
-                  batch->prefix, g_strerror (errno));
+      batch_warn (batch, "The file system of %s knows no locks (%s); start no second batch with this output.", batch->prefix,
+                  g_strerror (errno));
       return TRUE;
     }
-    if (fstat (batch->lock_file, &ours) == 0 && stat (batch->lock_path, &seen) == 0 && ours.st_ino == seen.st_ino &&
-        ours.st_dev == seen.st_dev)
+    if (fstat (batch->lock_file, &ours) == 0 && stat (batch->lock_path, &seen) == 0 && ours.st_ino == seen.st_ino
+        && ours.st_dev == seen.st_dev)
       break;
     close (batch->lock_file);
   }

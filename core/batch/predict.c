@@ -32,8 +32,8 @@ disk_radius (const SbBatch *batch, const SbAcquisition *acquisition, double *rea
   g_autofree double *mean = look != NULL ? sb_alloc (n, sizeof (double), "The mean pattern", error) : NULL;
   if (mean == NULL)
     return NAN;
-  *read_seconds = (double)(g_get_monotonic_time () - start) * 1e-6 /
-                  ((double)frames * (double)n * (double)dtype_size (header->dtype));
+  *read_seconds = (double)(g_get_monotonic_time () - start) * 1e-6
+                  / ((double)frames * (double)n * (double)dtype_size (header->dtype));
   double semiangle = isnan (optics->semiangle) ? header->semiangle : optics->semiangle;
   double sampling = isnan (calibration->sampling) ? header->sampling : calibration->sampling;
   if (isfinite (semiangle / sampling))
@@ -41,8 +41,7 @@ disk_radius (const SbBatch *batch, const SbAcquisition *acquisition, double *rea
   SbDisk disk;
   for (gsize i = 0; i < n; i++)
     mean[i] = (double)look[i];
-  return disk_find (mean, header->mask, header->detector_rows, header->detector_cols, &disk, error) ? disk.radius
-                                                                                                    : NAN;
+  return disk_find (mean, header->mask, header->detector_rows, header->detector_cols, &disk, error) ? disk.radius : NAN;
 }
 
 /* Share of the scan's frequencies within the band, |q| < 2 k_max. */
@@ -51,10 +50,10 @@ band_share (const SbBatch *batch, const SbAcquisition *acquisition)
 {
   const SbOpticsOptions *given = batch->call->pipeline->optics;
   const SbHeader *header = &acquisition->header;
-  SbOptics optics = {isnan (given->energy) ? header->energy : given->energy,
-                     isnan (given->semiangle) ? header->semiangle : given->semiangle,
-                     {isnan (given->step[0]) ? header->step[0] : given->step[0],
-                      isnan (given->step[1]) ? header->step[1] : given->step[1]}};
+  SbOptics optics = { isnan (given->energy) ? header->energy : given->energy,
+                      isnan (given->semiangle) ? header->semiangle : given->semiangle,
+                      { isnan (given->step[0]) ? header->step[0] : given->step[0],
+                        isnan (given->step[1]) ? header->step[1] : given->step[1] } };
   double reach = 2 * optics_k_max (&optics), share = G_PI * reach * reach * optics.step[0] * optics.step[1];
   return isfinite (share) ? MIN (share, 1) : 1;
 }
@@ -73,13 +72,13 @@ look_at_need (const SbBatch *batch, const SbAcquisition *acquisition, Need *need
   double pixels = MIN (G_PI * radius * radius, detector), n_q = positions / 2 * band_share (batch, acquisition);
   need->bytes_of_file = positions * detector * (double)dtype_size (header->dtype);
   need->pairs = pixels * n_q;
-  need->planned = (SbPlanned){.positions = (gint64)positions,
-                              .n_pixels = (gint64)pixels,
-                              .n_q = (gint64)n_q,
-                              .widest = (gint64)ceil (2 * radius),
-                              .upsampling = MAX (batch->call->pipeline->reconstruction->upsampling, 1),
-                              .columns = (guint64)(MIN (G_PI * kept * kept, detector) * positions * stored),
-                              .column = (guint64)(positions * stored)};
+  need->planned = (SbPlanned){ .positions = (gint64)positions,
+                               .n_pixels = (gint64)pixels,
+                               .n_q = (gint64)n_q,
+                               .widest = (gint64)ceil (2 * radius),
+                               .upsampling = MAX (batch->call->pipeline->reconstruction->upsampling, 1),
+                               .columns = (guint64)(MIN (G_PI * kept * kept, detector) * positions * stored),
+                               .column = (guint64)(positions * stored) };
   return TRUE;
 }
 
@@ -100,10 +99,9 @@ static double
 seconds_a_pair (const json_t *info)
 {
   const json_t *acquisition = json_object_get (info, "acquisition"), *seconds = json_object_get (info, "seconds");
-  double pairs = json_number_value (json_object_get (acquisition, "bright_field_pixels")) *
-                 json_number_value (json_object_get (acquisition, "band_frequencies"));
-  double spent =
-      json_number_value (json_object_get (seconds, "total")) - json_number_value (json_object_get (seconds, "load"));
+  double pairs = json_number_value (json_object_get (acquisition, "bright_field_pixels"))
+                 * json_number_value (json_object_get (acquisition, "band_frequencies"));
+  double spent = json_number_value (json_object_get (seconds, "total")) - json_number_value (json_object_get (seconds, "load"));
   return pairs > 0 && spent > 0 ? spent / pairs : NAN;
 }
 
@@ -127,7 +125,7 @@ find_finished (SbBatch *batch, SbBatchItem *item, const SbAcquisition *acquisiti
 static gboolean
 predict (SbBatch *batch, SbBatchItem *item, double *measured, GError **error)
 {
-  Need need = {0};
+  Need need = { 0 };
   SbAcquisition *acquisition = acquisition_open (item->path, batch->call->acquisition, error);
   if (acquisition == NULL)
     return FALSE;
@@ -138,8 +136,8 @@ predict (SbBatch *batch, SbBatchItem *item, double *measured, GError **error)
   double a_pair = isnan (*measured) ? 1 / (PAIRS_A_SECOND * batch->engine->threads) : *measured;
   item->megabytes = good ? need_bytes (batch, &need, error) / 1e6 : 0;
   item->seconds = item->kept ? 0
-                             : (isnan (*measured) ? LEAST_SECONDS : 0) + need.pairs * a_pair +
-                                   need.bytes_of_file * need.read_seconds / batch->engine->threads;
+                             : (isnan (*measured) ? LEAST_SECONDS : 0) + need.pairs * a_pair
+                                   + need.bytes_of_file * need.read_seconds / batch->engine->threads;
   acquisition_free (acquisition);
   return good && isfinite (item->megabytes);
 }

@@ -42,8 +42,7 @@ take_windowed (const Pair *pair, const float *image, const double from[2], const
       double across = window ((double)r + 0.5, from[0], to[0]);
       for (gint64 c = 0; c < pair->cols; c++) {
         gint64 i = r * pair->cols + c;
-        double w = across * window ((double)c + 0.5, from[1], to[1]),
-               value = isfinite (image[i]) ? (double)image[i] : 0;
+        double w = across * window ((double)c + 0.5, from[1], to[1]), value = isfinite (image[i]) ? (double)image[i] : 0;
         if (pass == 0) {
           sum += w * value;
           weight += w;
@@ -82,8 +81,7 @@ cross_power (Pair *pair)
   for (gint64 r = 0; r < pair->rows; r++) {
     double u = frequency (r, pair->rows);
     for (gint64 c = 0; c < pair->cols; c++) {
-      double v = frequency (c, pair->cols), *a = pair->a + 2 * (r * pair->cols + c),
-             *b = pair->b + 2 * (r * pair->cols + c);
+      double v = frequency (c, pair->cols), *a = pair->a + 2 * (r * pair->cols + c), *b = pair->b + 2 * (r * pair->cols + c);
       gboolean used = is_measured (r, pair->rows, pair->factor[0]) && is_measured (c, pair->cols, pair->factor[1]);
       double w = !used ? 0 : -expm1 (-(u * u + v * v) / (2 * SLOW * SLOW));
       power_a += w * (a[0] * a[0] + a[1] * a[1]);
@@ -100,7 +98,7 @@ cross_power (Pair *pair)
 static gboolean
 prepare (Pair *pair, const float *a, const float *b, const double shift[2])
 {
-  const gint64 size[2] = {pair->rows, pair->cols};
+  const gint64 size[2] = { pair->rows, pair->cols };
   double from_a[2], to_a[2], from_b[2], to_b[2];
   for (int axis = 0; axis < 2; axis++) {
     from_a[axis] = MAX (0, -shift[axis]);
@@ -140,7 +138,7 @@ correlation_at (const Pair *pair, const double shift[2], double out[6])
   double along = 2 * G_PI / (double)pair->rows, across = 2 * G_PI / (double)pair->cols;
   memset (out, 0, 6 * sizeof (double));
   for (gint64 r = 0; r < pair->rows; r++) {
-    double u = along * frequency (r, pair->rows), sums[3] = {0}, slopes[2] = {0};
+    double u = along * frequency (r, pair->rows), sums[3] = { 0 }, slopes[2] = { 0 };
     double cos_r = cos (u * shift[0]), sin_r = sin (u * shift[0]);
     for (gint64 c = 0; c < pair->cols; c++) {
       const double *p = pair->b + 2 * (r * pair->cols + c);
@@ -166,13 +164,13 @@ correlation_at (const Pair *pair, const double shift[2], double out[6])
 static double
 climb (const Pair *pair, double shift[2])
 {
-  double start[2] = {shift[0], shift[1]}, c[6];
+  double start[2] = { shift[0], shift[1] }, c[6];
   for (int step = 0; step < STEPS; step++) {
     correlation_at (pair, shift, c);
     double det = c[3] * c[4] - c[5] * c[5];
     if (!(det > 0) || !(c[3] < 0))
       break;
-    double d[2] = {-(c[4] * c[1] - c[5] * c[2]) / det, -(c[3] * c[2] - c[5] * c[1]) / det};
+    double d[2] = { -(c[4] * c[1] - c[5] * c[2]) / det, -(c[3] * c[2] - c[5] * c[1]) / det };
     for (int axis = 0; axis < 2; axis++)
       shift[axis] = CLAMP (shift[axis] + CLAMP (d[axis], -0.5, 0.5), start[axis] - 1, start[axis] + 1);
     if (fabs (d[0]) + fabs (d[1]) < 1e-6)
@@ -183,14 +181,14 @@ climb (const Pair *pair, double shift[2])
 }
 
 static gboolean
-find_shift (Pair *pair, const float *a, const float *b, double shift[2], double *correlation,
-            const SbProgress *progress, GError **error)
+find_shift (Pair *pair, const float *a, const float *b, double shift[2], double *correlation, const SbProgress *progress,
+            GError **error)
 {
   if (!prepare (pair, a, b, shift)) /* an image without contrast */
     return TRUE;
   whole_pixels (pair, shift);
   for (int round = 0; round < ROUNDS; round++) {
-    double before[2] = {shift[0], shift[1]};
+    double before[2] = { shift[0], shift[1] };
     if (progress_cancelled (progress))
       return sb_fail (error, SB_ERROR_CANCELLED, "Cancelled.");
     if (round > 0 && !prepare (pair, a, b, shift))
@@ -207,7 +205,7 @@ register_shift (const float *a, const float *b, gint64 rows, gint64 cols, const 
                 double *correlation, const SbProgress *progress, GError **error)
 {
   const char *what = "The registration of two images";
-  Pair pair = {.rows = rows, .cols = cols, .factor = {factor[0], factor[1]}};
+  Pair pair = { .rows = rows, .cols = cols, .factor = { factor[0], factor[1] } };
   gsize n = (gsize)(rows * cols);
   shift[0] = shift[1] = *correlation = 0;
   if (rows < LEAST_SIDE || cols < LEAST_SIDE)

@@ -60,8 +60,8 @@ choose (SbBatch *batch)
     if (alike (wanted, image))
       g_ptr_array_add (items, item);
     else
-      batch_warn (batch, "The image of %s has another shape or step than that of %s and is not in the stack.",
-                  item->name, ((SbBatchItem *)items->pdata[0])->name);
+      batch_warn (batch, "The image of %s has another shape or step than that of %s and is not in the stack.", item->name,
+                  ((SbBatchItem *)items->pdata[0])->name);
   }
   return items;
 }
@@ -74,13 +74,12 @@ open_image (const SbBatchItem *item, const SbArray *like, const SbArray **image,
   g_autofree char *path = g_strconcat (item->prefix, "_result.h5", NULL);
   SbResult *result = result_open (path, error);
   *image = result != NULL ? result_find (result, "phase") : NULL;
-  gboolean good = *image != NULL && !(*image)->bytes && (*image)->n_dims == 2 &&
-                  (like == NULL || ((*image)->shape[0] == like->shape[0] && (*image)->shape[1] == like->shape[1]));
+  gboolean good = *image != NULL && !(*image)->bytes && (*image)->n_dims == 2
+                  && (like == NULL || ((*image)->shape[0] == like->shape[0] && (*image)->shape[1] == like->shape[1]));
   if (good)
     return result;
   if (result != NULL)
-    sb_fail (error, SB_ERROR_DATA,
-             "%s holds another image than when it was made; remove it and start the batch again.", path);
+    sb_fail (error, SB_ERROR_DATA, "%s holds another image than when it was made; remove it and start the batch again.", path);
   g_clear_pointer (&result, result_free);
   return NULL;
 }
@@ -89,12 +88,12 @@ static gboolean
 align (Stack *stack, SbBatchItem *item, const SbArray *image, float *out, GError **error)
 {
   const SbArray *reference = stack->reference;
-  double shift[2] = {0, 0};
+  double shift[2] = { 0, 0 };
   gboolean wanted = stack->batch->call->batch->align;
   item->correlation = wanted ? 1 : NAN;
-  if (wanted && item != stack->items->pdata[0] &&
-      !register_shift (reference->data, image->data, reference->shape[0], reference->shape[1], stack->factor, shift,
-                       &item->correlation, stack->batch->progress, error))
+  if (wanted && item != stack->items->pdata[0]
+      && !register_shift (reference->data, image->data, reference->shape[0], reference->shape[1], stack->factor, shift,
+                          &item->correlation, stack->batch->progress, error))
     return FALSE;
   for (int axis = 0; axis < 2; axis++)
     item->shift[axis] = wanted ? shift[axis] * image->step[axis] : NAN;
@@ -124,11 +123,10 @@ make_page (Stack *stack, gint64 page, GError **error)
   gsize n = (gsize)array_size (stack->reference);
   const SbArray *image;
   SbResult *result = open_image (item, stack->reference, &image, error);
-  g_autofree float *own =
-      result != NULL && stack->all == NULL ? sb_alloc (n, sizeof (float), "An image", error) : NULL;
+  g_autofree float *own = result != NULL && stack->all == NULL ? sb_alloc (n, sizeof (float), "An image", error) : NULL;
   float *samples = stack->all != NULL ? stack->all + (gsize)page * n : own;
-  gboolean good = result != NULL && samples != NULL && align (stack, item, image, samples, error) &&
-                  put_page (stack, page, samples, error);
+  gboolean good = result != NULL && samples != NULL && align (stack, item, image, samples, error)
+                  && put_page (stack, page, samples, error);
   result_free (result);
   return good;
 }
@@ -165,7 +163,7 @@ make_head (const Stack *stack)
   for (guint i = 0; i < n; i++) {
     labels[i] = *stack->reference; /* a view */
     labels[i].title = ((SbBatchItem *)stack->items->pdata[i])->name;
-    pages[i] = (SbTiffPage){&labels[i], low, high};
+    pages[i] = (SbTiffPage){ &labels[i], low, high };
   }
   return tiff_head (pages, (int)n, SB_TIFF_SLICES);
 }
@@ -206,8 +204,8 @@ is_tiff_of_ours (const char *path)
   return FALSE;
 }
 
-static const SbWriter writer = {"stack_tiff", "_stack.tif", always, write_stack, is_tiff_of_ours};
-const SbWriter *const stack_writers[] = {&writer, NULL};
+static const SbWriter writer = { "stack_tiff", "_stack.tif", always, write_stack, is_tiff_of_ours };
+const SbWriter *const stack_writers[] = { &writer, NULL };
 
 /* ---- all of it ---- */
 
@@ -235,8 +233,7 @@ warn_of_weak (Stack *stack)
   for (guint i = 0; i < stack->items->len; i++) {
     const SbBatchItem *item = stack->items->pdata[i];
     if (item->correlation < 0.3)
-      batch_warn (stack->batch,
-                  "The image of %s correlates with that of %s by %.2f only; its place in the stack is not sure.",
+      batch_warn (stack->batch, "The image of %s correlates with that of %s by %.2f only; its place in the stack is not sure.",
                   item->name, ((SbBatchItem *)stack->items->pdata[0])->name, item->correlation);
   }
 }
@@ -245,12 +242,11 @@ static void
 hand_over (Stack *stack, SbResult *result)
 {
   const SbArray *reference = stack->reference;
-  const gint64 shape[3] = {stack->items->len, reference->shape[0], reference->shape[1]};
+  const gint64 shape[3] = { stack->items->len, reference->shape[0], reference->shape[1] };
   memcpy (stack->batch->stack_shape, shape, sizeof shape);
   if (stack->all == NULL)
     return;
-  SbArray *array =
-      result_add (result, "stack", "aligned phase", reference->unit, g_steal_pointer (&stack->all), 3, shape);
+  SbArray *array = result_add (result, "stack", "aligned phase", reference->unit, g_steal_pointer (&stack->all), 3, shape);
   for (int axis = 0; axis < 2; axis++) {
     array->step[1 + axis] = reference->step[axis];
     g_free (array->axis_unit[1 + axis]);
@@ -285,7 +281,7 @@ read_factor (Stack *stack)
 gboolean
 stack_make (SbBatch *batch, SbResult *result, GError **error)
 {
-  Stack stack = {.batch = batch, .items = choose (batch), .file = -1};
+  Stack stack = { .batch = batch, .items = choose (batch), .file = -1 };
   gboolean good = TRUE;
   progress_stage (batch->progress, "align", 0.95, 1);
   if (stack.items->len > 0) {

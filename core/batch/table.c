@@ -14,27 +14,27 @@ typedef struct Column {
 } Column;
 
 static const Column before[] = {
-    {"agreement", "agreement", "", "agreement S", TRUE},
-    {"agreement_zero", "agreement_zero", "", "agreement without aberrations", FALSE},
-    {"branch", "branch.chosen", "", "branch", FALSE},
-    {"skewness", "branch.skewness", "", "skewness of the image", FALSE},
-    {"noise_ratio", "noise_ratio", "", "residual over counting noise", FALSE},
+  { "agreement", "agreement", "", "agreement S", TRUE },
+  { "agreement_zero", "agreement_zero", "", "agreement without aberrations", FALSE },
+  { "branch", "branch.chosen", "", "branch", FALSE },
+  { "skewness", "branch.skewness", "", "skewness of the image", FALSE },
+  { "noise_ratio", "noise_ratio", "", "residual over counting noise", FALSE },
 };
 static const Column after[] = {
-    {"centre_row", "calibration.centre.0", "pixels", "disk centre, row", FALSE},
-    {"centre_col", "calibration.centre.1", "pixels", "disk centre, column", FALSE},
-    {"radius", "calibration.radius", "pixels", "disk radius", FALSE},
-    {"sampling", "calibration.sampling", "mrad", "detector sampling", FALSE},
-    {"rotation", "calibration.rotation", "deg", "rotation", TRUE},
-    {"orientation", "calibration.orientation", "", "orientation", FALSE},
-    {"energy", "acquisition.energy", "kV", "energy", FALSE},
-    {"semiangle", "acquisition.semiangle", "mrad", "semi-angle", FALSE},
-    {"step_row", "acquisition.step.0", "\303\205", "scan step, row", FALSE},
-    {"step_col", "acquisition.step.1", "\303\205", "scan step, column", FALSE},
-    {"scan_rows", "acquisition.scan_shape.0", "", "scan rows", FALSE},
-    {"scan_cols", "acquisition.scan_shape.1", "", "scan columns", FALSE},
-    {"bright_field_pixels", "acquisition.bright_field_pixels", "", "bright-field pixels", FALSE},
-    {"mean_counts", "acquisition.mean_counts", "", "counts of a bright-field pixel and frame", FALSE},
+  { "centre_row", "calibration.centre.0", "pixels", "disk centre, row", FALSE },
+  { "centre_col", "calibration.centre.1", "pixels", "disk centre, column", FALSE },
+  { "radius", "calibration.radius", "pixels", "disk radius", FALSE },
+  { "sampling", "calibration.sampling", "mrad", "detector sampling", FALSE },
+  { "rotation", "calibration.rotation", "deg", "rotation", TRUE },
+  { "orientation", "calibration.orientation", "", "orientation", FALSE },
+  { "energy", "acquisition.energy", "kV", "energy", FALSE },
+  { "semiangle", "acquisition.semiangle", "mrad", "semi-angle", FALSE },
+  { "step_row", "acquisition.step.0", "\303\205", "scan step, row", FALSE },
+  { "step_col", "acquisition.step.1", "\303\205", "scan step, column", FALSE },
+  { "scan_rows", "acquisition.scan_shape.0", "", "scan rows", FALSE },
+  { "scan_cols", "acquisition.scan_shape.1", "", "scan columns", FALSE },
+  { "bright_field_pixels", "acquisition.bright_field_pixels", "", "bright-field pixels", FALSE },
+  { "mean_counts", "acquisition.mean_counts", "", "counts of a bright-field pixel and frame", FALSE },
 };
 
 static json_t *
@@ -50,8 +50,8 @@ find (json_t *info, const char *path)
 static void
 add_column (json_t *columns, const char *name, const char *unit, const char *title, gboolean shown)
 {
-  json_array_append_new (
-      columns, json_pack ("{s:s, s:s, s:s, s:b}", "name", name, "unit", unit, "title", title, "shown", shown));
+  json_array_append_new (columns,
+                         json_pack ("{s:s, s:s, s:s, s:b}", "name", name, "unit", unit, "title", title, "shown", shown));
 }
 
 /* The values that any result has, in their order; owned by the first that has them. */
@@ -63,8 +63,9 @@ collect_values (const SbBatch *batch)
     const SbBatchItem *item = batch->items->pdata[i];
     const char *name;
     json_t *entry;
-    json_object_foreach (json_object_get (item->info, "values"), name,
-                         entry) if (json_object_get (values, name) == NULL) json_object_set (values, name, entry);
+    json_object_foreach (json_object_get (item->info, "values"), name, entry)
+      if (json_object_get (values, name) == NULL)
+        json_object_set (values, name, entry);
   }
   return values;
 }
@@ -72,11 +73,10 @@ collect_values (const SbBatch *batch)
 static void
 add_value_columns (json_t *columns, json_t *values)
 {
-  static const char *const shown[] = {"C10", "C12", "phi12", NULL};
+  static const char *const shown[] = { "C10", "C12", "phi12", NULL };
   const char *name;
   json_t *entry;
-  json_object_foreach (values, name, entry)
-  {
+  json_object_foreach (values, name, entry) {
     const char *unit = json_string_value (json_object_get (entry, "unit"));
     const char *title = json_string_value (json_object_get (entry, "title"));
     g_autofree char *error = g_strconcat (name, "_error", NULL), *spread = g_strconcat (name, "_spread", NULL);
@@ -123,7 +123,7 @@ put_new (json_t *row, json_t *value)
 static json_t *
 make_row (const SbBatchItem *item, json_t *values)
 {
-  static const char *const states[] = {[ITEM_WAITING] = "waiting", [ITEM_DONE] = "done", [ITEM_FAILED] = "failed"};
+  static const char *const states[] = { [ITEM_WAITING] = "waiting", [ITEM_DONE] = "done", [ITEM_FAILED] = "failed" };
   json_t *row = json_array ();
   const char *name;
   json_t *entry;
@@ -131,8 +131,7 @@ make_row (const SbBatchItem *item, json_t *values)
   put_new (row, json_string (states[item->state]));
   for (guint i = 0; i < G_N_ELEMENTS (before); i++)
     put (row, find (item->info, before[i].path));
-  json_object_foreach (values, name, entry)
-  {
+  json_object_foreach (values, name, entry) {
     json_t *own = json_object_get (json_object_get (item->info, "values"), name);
     put (row, json_object_get (own, "value"));
     put (row, json_object_get (own, "error"));

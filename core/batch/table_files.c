@@ -52,11 +52,9 @@ write_csv (const SbResult *result, const char *path, GError **error)
   size_t i, j;
   json_t *column, *row, *cell;
   json_array_foreach (columns_of (result), i, column)
-      g_string_append_printf (text, "%s%s", i > 0 ? "," : "", json_string_value (json_object_get (column, "name")));
-  json_array_foreach (rows_of (result), i, row)
-  {
-    json_array_foreach (row, j, cell)
-    {
+    g_string_append_printf (text, "%s%s", i > 0 ? "," : "", json_string_value (json_object_get (column, "name")));
+  json_array_foreach (rows_of (result), i, row) {
+    json_array_foreach (row, j, cell) {
       g_string_append_c (text, j > 0 ? ',' : '\n');
       append_cell (text, cell);
     }
@@ -71,8 +69,7 @@ csv_is_ours (const char *path)
   static const char head[] = "name,status,agreement,";
   char begin[sizeof head] = "";
   FILE *file = fopen (path, "rbe");
-  gboolean found =
-      file != NULL && fread (begin, 1, sizeof head - 1, file) == sizeof head - 1 && strcmp (begin, head) == 0;
+  gboolean found = file != NULL && fread (begin, 1, sizeof head - 1, file) == sizeof head - 1 && strcmp (begin, head) == 0;
   if (file != NULL)
     fclose (file);
   return found;
@@ -89,11 +86,10 @@ typedef struct Member {
 static Member
 member_of (const SbResult *result, gsize column, gsize offset)
 {
-  Member member = {.size = 8, .offset = offset, .whole = TRUE};
+  Member member = { .size = 8, .offset = offset, .whole = TRUE };
   gsize longest = 0, i;
   json_t *row;
-  json_array_foreach (rows_of (result), i, row)
-  {
+  json_array_foreach (rows_of (result), i, row) {
     const json_t *cell = json_array_get (row, column);
     member.text = member.text || json_is_string (cell);
     member.whole = member.whole && (json_is_integer (cell) || json_is_boolean (cell));
@@ -121,8 +117,8 @@ row_type (const SbResult *result, const Member *members, gsize n, gsize size)
   hid_t type = H5Tcreate (H5T_COMPOUND, size);
   for (gsize c = 0; c < n; c++) {
     hid_t field = member_type (&members[c]);
-    H5Tinsert (type, json_string_value (json_object_get (json_array_get (columns_of (result), c), "name")),
-               members[c].offset, field);
+    H5Tinsert (type, json_string_value (json_object_get (json_array_get (columns_of (result), c), "name")), members[c].offset,
+               field);
     H5Tclose (field);
   }
   return type;
@@ -137,9 +133,7 @@ fill_cell (char *to, const Member *member, const json_t *cell)
     gint64 value = GINT64_TO_LE (json_is_true (cell) ? 1 : json_integer_value (cell));
     memcpy (to, &value, 8);
   } else {
-    double value = json_is_number (cell)    ? json_number_value (cell)
-                   : json_is_boolean (cell) ? json_is_true (cell)
-                                            : NAN;
+    double value = json_is_number (cell) ? json_number_value (cell) : json_is_boolean (cell) ? json_is_true (cell) : NAN;
     guint64 bits;
     memcpy (&bits, &value, 8);
     bits = GUINT64_TO_LE (bits);
@@ -175,8 +169,7 @@ put_table (hid_t file, const SbResult *result)
     return FALSE;
   for (gsize r = 0; r < n_rows; r++)
     for (gsize c = 0; c < n; c++)
-      fill_cell (rows + r * size + members[c].offset, &members[c],
-                 json_array_get (json_array_get (rows_of (result), r), c));
+      fill_cell (rows + r * size + members[c].offset, &members[c], json_array_get (json_array_get (rows_of (result), r), c));
   hsize_t dims = n_rows;
   hid_t type = row_type (result, members, n, size), space = H5Screate_simple (1, &dims, NULL);
   gboolean good = put_dataset (file, "table", type, space, rows);
@@ -217,9 +210,9 @@ static gboolean
 put_all (hid_t file, const SbResult *result)
 {
   g_autofree char *info = json_text (result->info, FALSE), *columns = json_text (columns_of (result), FALSE);
-  return info != NULL && columns != NULL && put_table (file, result) && put_text (file, "info", info, FALSE) &&
-         put_text (file, "columns", columns, FALSE) && put_text (file, "sideband_version", SB_VERSION, TRUE) &&
-         put_text (file, "kind", "table", TRUE) && put_text (file, "arrays", "", TRUE);
+  return info != NULL && columns != NULL && put_table (file, result) && put_text (file, "info", info, FALSE)
+         && put_text (file, "columns", columns, FALSE) && put_text (file, "sideband_version", SB_VERSION, TRUE)
+         && put_text (file, "kind", "table", TRUE) && put_text (file, "arrays", "", TRUE);
 }
 
 static gboolean
@@ -228,6 +221,6 @@ write_hdf5 (const SbResult *result, const char *path, GError **error)
   return h5image_save (path, put_all, result, error);
 }
 
-static const SbWriter hdf5 = {"table_hdf5", "_table.h5", applies, write_hdf5, seal_exists};
-static const SbWriter csv = {"table_csv", "_table.csv", applies, write_csv, csv_is_ours};
-const SbWriter *const table_writers[] = {&hdf5, &csv, NULL};
+static const SbWriter hdf5 = { "table_hdf5", "_table.h5", applies, write_hdf5, seal_exists };
+static const SbWriter csv = { "table_csv", "_table.csv", applies, write_csv, csv_is_ours };
+const SbWriter *const table_writers[] = { &hdf5, &csv, NULL };

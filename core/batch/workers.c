@@ -162,8 +162,7 @@ start (Worker *worker, SbBatch *batch, guint jobs, GError **error)
   if (worker->thread != NULL)
     return TRUE;
   worker->busy = FALSE;
-  return sb_fail (error, SB_ERROR_MEMORY, "No thread could be started for a series (%s); give fewer jobs.",
-                  reason->message);
+  return sb_fail (error, SB_ERROR_MEMORY, "No thread could be started for a series (%s); give fewer jobs.", reason->message);
 }
 
 static gboolean

@@ -47,15 +47,19 @@ branch_choose (const SbStages *stages, const char *choice, SbFit *fit, GError **
   if (!native_skewness (stages, &fit->at, &fit->skewness, error))
     return FALSE;
   gboolean twin = pinned ? g_str_equal (choice, "twin") : fit->skewness < -DECIDES;
-  fit->branch = pinned ? SB_BRANCH_PINNED : twin ? SB_BRANCH_TWIN
-                : fabs (fit->skewness) <= DECIDES || !isfinite (fit->skewness) ? SB_BRANCH_INCONCLUSIVE : SB_BRANCH_KEPT;
+  fit->branch = pinned                                                         ? SB_BRANCH_PINNED
+                : twin                                                         ? SB_BRANCH_TWIN
+                : fabs (fit->skewness) <= DECIDES || !isfinite (fit->skewness) ? SB_BRANCH_INCONCLUSIVE
+                                                                               : SB_BRANCH_KEPT;
   if (fit->branch == SB_BRANCH_INCONCLUSIVE)
     g_ptr_array_add (fit->warnings,
                      sb_text ("The sign of the phase is inconclusive (skewness %.2f): the rotation could be off by 180 "
-                                      "degrees; give branch = keep or twin.", fit->skewness));
+                              "degrees; give branch = keep or twin.",
+                              fit->skewness));
   if (pinned && !twin && fit->skewness < -DECIDES)
     g_ptr_array_add (fit->warnings,
                      sb_text ("Atoms come out with a negative phase (skewness %.2f): branch = twin turns the rotation "
-                                      "by 180 degrees.", fit->skewness));
+                              "by 180 degrees.",
+                              fit->skewness));
   return !twin || turn_to_twin (stages, fit, error);
 }

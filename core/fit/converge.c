@@ -26,8 +26,12 @@ free_list (const SbStart *start, int chosen[SB_N_COORDINATES])
 static void
 problem_init (SbMaximise *problem, const SbStages *stages, const SbAgreement *agreement, const char *stage)
 {
-  *problem = (SbMaximise){ .agreement = agreement, .low = stages->start->low, .high = stages->start->high,
-                           .max_steps = STEPS, .history = stages->history, .stage = stage };
+  *problem = (SbMaximise){ .agreement = agreement,
+                           .low = stages->start->low,
+                           .high = stages->start->high,
+                           .max_steps = STEPS,
+                           .history = stages->history,
+                           .stage = stage };
   problem->n = free_list (stages->start, problem->chosen);
 }
 

@@ -22,20 +22,25 @@ static const SbParam rows[] = {
     SB_PARAM_ADVANCED },
   { "branch", "Branch", "", "The rotation or its twin 180 degrees away: by the sign of the phase (auto), or pinned.",
     SB_PARAM_CHOICE, G_STRUCT_OFFSET (SbFitOptions, branch), NAN, "auto", 0, 0, 0, 0, branches, NULL, 0 },
-  { "mode", "Mode", "", "Starts of tilt and depth: a few round the best focus (auto), or trials of all six low-order "
-    "coordinates as well (joint; slower).", SB_PARAM_CHOICE, G_STRUCT_OFFSET (SbFitOptions, mode), NAN, "auto", 0, 0, 0, 0,
-    modes, NULL, SB_PARAM_ADVANCED },
+  { "mode", "Mode", "",
+    "Starts of tilt and depth: a few round the best focus (auto), or trials of all six low-order "
+    "coordinates as well (joint; slower).",
+    SB_PARAM_CHOICE, G_STRUCT_OFFSET (SbFitOptions, mode), NAN, "auto", 0, 0, 0, 0, modes, NULL, SB_PARAM_ADVANCED },
   { "refinement", "Refinement", "", "How the best trials are refined: by derivatives (newton) or without (nelder-mead).",
     SB_PARAM_CHOICE, G_STRUCT_OFFSET (SbFitOptions, refinement), NAN, "newton", 0, 0, 0, 0, refinements, NULL,
     SB_PARAM_ADVANCED },
-  { "uncertainty", "Uncertainty", "", "Counting noise and what halves of the data disagree on (full), or counting noise alone "
-    "(error; faster).", SB_PARAM_CHOICE, G_STRUCT_OFFSET (SbFitOptions, uncertainty), NAN, "full", 0, 0, 0, 0,
-    uncertainties, NULL, SB_PARAM_ADVANCED },
+  { "uncertainty", "Uncertainty", "",
+    "Counting noise and what halves of the data disagree on (full), or counting noise alone "
+    "(error; faster).",
+    SB_PARAM_CHOICE, G_STRUCT_OFFSET (SbFitOptions, uncertainty), NAN, "full", 0, 0, 0, 0, uncertainties, NULL,
+    SB_PARAM_ADVANCED },
   { "history", "History", "", "Keeps every trial and step of the fit in the result.", SB_PARAM_BOOL,
     G_STRUCT_OFFSET (SbFitOptions, history), 0, NULL, 0, 1, 0, 1, NULL, NULL, SB_PARAM_ADVANCED },
-  { "objective", "Objective", "", "What the fit maximises: dealiased explains a scan coarser than the aperture resolves by all "
-    "frequencies that it folds together (slower).", SB_PARAM_CHOICE, G_STRUCT_OFFSET (SbFitOptions, objective), NAN,
-    "standard", 0, 0, 0, 0, objectives, NULL, SB_PARAM_ADVANCED },
+  { "objective", "Objective", "",
+    "What the fit maximises: dealiased explains a scan coarser than the aperture resolves by all "
+    "frequencies that it folds together (slower).",
+    SB_PARAM_CHOICE, G_STRUCT_OFFSET (SbFitOptions, objective), NAN, "standard", 0, 0, 0, 0, objectives, NULL,
+    SB_PARAM_ADVANCED },
   { "free_rotation", "Free rotation", "", "Refine the detector's rotation together with the aberrations.", SB_PARAM_BOOL,
     G_STRUCT_OFFSET (SbFitOptions, free_rotation), 0, NULL, 0, 0, 0, 0, NULL, NULL, SB_PARAM_ADVANCED },
   { "free_sampling", "Free sampling", "", "Refine the detector's sampling together with the aberrations.", SB_PARAM_BOOL,
@@ -56,7 +61,8 @@ value_at (const SbStages *stages, const SbCoordinates *at, gboolean precise, dou
 
 /* All coordinates on a subset of the pixels, from the joint fit. */
 static gboolean
-climb_from (const SbStages *stages, const SbMaximum *thin, const SbMaximum *joint, SbMaximum *best, double *gain, GError **error)
+climb_from (const SbStages *stages, const SbMaximum *thin, const SbMaximum *joint, SbMaximum *best, double *gain,
+            GError **error)
 {
   SbMaximum revived, other;
   *gain = joint->s / thin->s;
@@ -92,8 +98,7 @@ climb_all (const SbStages *stages, const SbCandidate *kept, int n, SbFit *fit, S
     /* The others only while they are rivals: within a tenth of the best's S. */
     if (i > 0 && kept[i].s < 0.9 * kept[0].s)
       break;
-    if (!climb_one (stages, &kept[i], &here, &gain, error)
-        || !progress_step (stages->progress, 0.25 + 0.15 * (i + 1), error))
+    if (!climb_one (stages, &kept[i], &here, &gain, error) || !progress_step (stages->progress, 0.25 + 0.15 * (i + 1), error))
       return FALSE;
     if (here.s <= best->s)
       continue;
@@ -131,7 +136,8 @@ uncertainty_check (const SbStages *stages, const SbFitOptions *options, SbStart 
   g_ptr_array_add (fit->flags, g_strdup ("halves_disagree"));
   g_ptr_array_add (fit->warnings,
                    sb_text ("The halves of the band differ by %.2g rad in %s (error %.2g): the higher orders were held "
-                                    "within %g rad at the edge.", apart, coordinate_name (worst), deviation, fit->limit));
+                            "within %g rad at the edge.",
+                            apart, coordinate_name (worst), deviation, fit->limit));
   return value_at (stages, &fit->at, TRUE, &fit->agreement, error) && uncertainty_fill (stages, options, fit, error);
 }
 
@@ -164,13 +170,12 @@ fit_stages (const SbStages *stages, const SbFitOptions *options, SbStart *start,
   }
   if (!find_top (stages, fit, &climbed, error) || !converge (stages, &climbed, &maximum, error)
       || (joint_stuck (stages->start, &maximum.at) && !converge_shallow (stages, &maximum, error))
-      || !geometry_refine (stages, options, &maximum, fit, error)
-      || !progress_step (stages->progress, 0.85, error))
+      || !geometry_refine (stages, options, &maximum, fit, error) || !progress_step (stages->progress, 0.85, error))
     return FALSE;
   fit->at = maximum.at;
   if (!maximum.converged)
-    g_ptr_array_add (fit->warnings, sb_text ("The fit had not settled after %d steps; its values are the best so far.",
-                                                     maximum.steps));
+    g_ptr_array_add (fit->warnings,
+                     sb_text ("The fit had not settled after %d steps; its values are the best so far.", maximum.steps));
   for (int i = 0; i < SB_N_COORDINATES; i++)
     fit->fitted[i] = !stages->start->locked[i];
   if (!value_at (stages, &fit->at, TRUE, &fit->agreement, error) || !uncertainty_fill (stages, options, fit, error)
@@ -192,8 +197,15 @@ fit_run (SbSpectrum *spectrum, const SbStart *start, const SbFitOptions *options
   fit->limit = options->higher_order_limit;
   fit->sampling_scale = spectrum->scale > 0 ? spectrum->scale : 1;
   fit->rotation_error = fit->sampling_error = NAN;
-  SbStages stages = { spectrum, &limits, options->trials, options->seed, &fit->passes, progress, fit->history,
-                      g_strcmp0 (options->mode, "joint") == 0, g_strcmp0 (options->refinement, "nelder-mead") == 0 };
+  SbStages stages = { spectrum,
+                      &limits,
+                      options->trials,
+                      options->seed,
+                      &fit->passes,
+                      progress,
+                      fit->history,
+                      g_strcmp0 (options->mode, "joint") == 0,
+                      g_strcmp0 (options->refinement, "nelder-mead") == 0 };
   spectrum->dealiased = g_strcmp0 (options->objective, "dealiased") == 0;
   gboolean done = fit_stages (&stages, options, &limits, fit, error);
   spectrum->dealiased = FALSE;

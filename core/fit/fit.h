@@ -17,13 +17,13 @@ extern const SbParamGroup aberration_params;
 
 typedef struct SbFitOptions {
   gint64 seed, trials;
-  double higher_order_limit;  /* rad at the edge */
-  char *branch;               /* auto | keep | twin */
-  char *mode;                 /* auto | joint */
-  char *refinement;           /* newton | nelder-mead */
-  char *uncertainty;          /* full | error */
-  gboolean history;           /* keep every trial and step */
-  char *objective;            /* standard | dealiased */
+  double higher_order_limit;             /* rad at the edge */
+  char *branch;                          /* auto | keep | twin */
+  char *mode;                            /* auto | joint */
+  char *refinement;                      /* newton | nelder-mead */
+  char *uncertainty;                     /* full | error */
+  gboolean history;                      /* keep every trial and step */
+  char *objective;                       /* standard | dealiased */
   gboolean free_rotation, free_sampling; /* refined together with the coordinates, see core/fit/geometry.c */
 } SbFitOptions;
 extern const SbParamGroup fit_params;
@@ -31,7 +31,7 @@ extern const SbParamGroup fit_params;
 /* The options' texts, resolved to coordinates. */
 typedef struct SbStart {
   SbCoordinates start;
-  gboolean given[SB_N_COORDINATES];  /* start says so */
+  gboolean given[SB_N_COORDINATES]; /* start says so */
   gboolean locked[SB_N_COORDINATES];
   double low[SB_N_COORDINATES], high[SB_N_COORDINATES];
 } SbStart;
@@ -45,25 +45,25 @@ typedef enum SbBranch { SB_BRANCH_KEPT, SB_BRANCH_TWIN, SB_BRANCH_INCONCLUSIVE, 
 typedef struct SbFit {
   SbCoordinates at;
   gboolean fitted[SB_N_COORDINATES];
-  double agreement;           /* S in float64 at `at` */
-  double agreement_zero;      /* S without aberrations */
-  double gain;                /* S of the joint fit of six coordinates over that of the thin fit, on the same pixels */
-  double error[SB_N_COORDINATES];   /* counting noise, one standard deviation; NAN where held */
+  double agreement;               /* S in float64 at `at` */
+  double agreement_zero;          /* S without aberrations */
+  double gain;                    /* S of the joint fit of six coordinates over that of the thin fit, on the same pixels */
+  double error[SB_N_COORDINATES]; /* counting noise, one standard deviation; NAN where held */
   double covariance[SB_N_COORDINATES][SB_N_COORDINATES];
-  double spread[SB_N_COORDINATES];  /* what halves of the data disagree on, one standard deviation; NAN where not known */
+  double spread[SB_N_COORDINATES]; /* what halves of the data disagree on, one standard deviation; NAN where not known */
   double spread_covariance[SB_N_COORDINATES][SB_N_COORDINATES];
   double half_difference[SB_N_COORDINATES]; /* of the halves of the band */
-  double noise_ratio;         /* (1 - S) sum |G|^2 / pairs over sigma^2 */
-  double sampling_scale;      /* of the detector sampling, over that of G; 1 unless free */
-  double rotation_error, sampling_error; /* counting noise: rad, relative; NAN where held */
-  double limit;               /* the higher-order box that was used */
+  double noise_ratio;                       /* (1 - S) sum |G|^2 / pairs over sigma^2 */
+  double sampling_scale;                    /* of the detector sampling, over that of G; 1 unless free */
+  double rotation_error, sampling_error;    /* counting noise: rad, relative; NAN where held */
+  double limit;                             /* the higher-order box that was used */
   SbBranch branch;
   double skewness;
-  SbPasses passes;            /* of search, climb and convergence */
-  SbPasses check_passes;      /* of the error's Hessian and the halves */
-  SbHistory *history;         /* NULL: not kept */
-  GPtrArray *warnings;        /* sentences */
-  GPtrArray *flags;           /* words: "phi12_undetermined", "tilt_undetermined", "depth_zero", "at_limit:C30",
+  SbPasses passes;       /* of search, climb and convergence */
+  SbPasses check_passes; /* of the error's Hessian and the halves */
+  SbHistory *history;    /* NULL: not kept */
+  GPtrArray *warnings;   /* sentences */
+  GPtrArray *flags;      /* words: "phi12_undetermined", "tilt_undetermined", "depth_zero", "at_limit:C30",
                                * "halves_disagree" */
 } SbFit;
 

@@ -4,8 +4,8 @@
 #include "core/error.h"
 #include "core/fit/stages.h"
 
-#define NO_GAIN 1e-4  /* of S, by tilt and depth */
-#define WITHIN 4.0    /* squared errors: two standard deviations */
+#define NO_GAIN 1e-4 /* of S, by tilt and depth */
+#define WITHIN 4.0   /* squared errors: two standard deviations */
 
 static void
 flag (SbFit *fit, const char *word, char *sentence)
@@ -42,13 +42,15 @@ flag_limits (const SbStart *start, SbFit *fit)
     if (start->locked[i] || !limit)
       continue;
     if (i == SB_DEPTH && fit->at.x[i] == 0) {
-      flag (fit, "depth_zero", g_strdup ("The depth came out as zero: the object is thin for these data, and its tilt is "
-                                         "not determined."));
+      flag (fit, "depth_zero",
+            g_strdup ("The depth came out as zero: the object is thin for these data, and its tilt is "
+                      "not determined."));
       continue;
     }
     g_autofree char *word = sb_text ("at_limit:%s", coordinate_name (i));
-    flag (fit, word, sb_text ("%s stopped at its limit of %.4g %s: it is not a measurement; give a wider range.",
-                                      coordinate_name (i), fit->at.x[i], unit));
+    flag (fit, word,
+          sb_text ("%s stopped at its limit of %.4g %s: it is not a measurement; give a wider range.", coordinate_name (i),
+                   fit->at.x[i], unit));
   }
 }
 
@@ -61,7 +63,8 @@ flags_fill (const SbStart *start, SbFit *fit)
   if (!fit->fitted[SB_TILT_ROW] || !fit->fitted[SB_TILT_COL] || fit->at.x[SB_DEPTH] == 0 || isnan (fit->error[SB_TILT_ROW]))
     return;
   if (fit->gain < 1 + NO_GAIN || squared_errors (fit, SB_TILT_ROW) < WITHIN)
-    flag (fit, "tilt_undetermined", sb_text ("The tilt is not determined (within its error of zero, or depth and tilt "
-                                                     "explain no more: gain %.4f): it shows only in columns along the beam.",
-                                                     fit->gain));
+    flag (fit, "tilt_undetermined",
+          sb_text ("The tilt is not determined (within its error of zero, or depth and tilt "
+                   "explain no more: gain %.4f): it shows only in columns along the beam.",
+                   fit->gain));
 }

@@ -8,9 +8,9 @@
 #include "core/fit/eigen.h"
 #include "core/reconstruct.h"
 
-#define STEP 0.004      /* of the differences: rad, relative; wide enough to cross the corners of the aperture's ramp */
-#define LARGEST 0.05    /* of one Newton step */
-#define SETTLED 0.002   /* predicted gain over noise: a step of a twentieth of the error */
+#define STEP 0.004    /* of the differences: rad, relative; wide enough to cross the corners of the aperture's ramp */
+#define LARGEST 0.05  /* of one Newton step */
+#define SETTLED 0.002 /* predicted gain over noise: a step of a twentieth of the error */
 #define PAIRS_ENOUGH 4e7
 enum { ALL = SB_N_COORDINATES + 2, STEPS = 12, PIXELS = 365, STRIDE = 8 };
 
@@ -151,8 +151,8 @@ newton (const SbStages *stages, const SbCoordinates *at, const Free *f, double s
 
 /* Takes `share` of the step and converges there. */
 static gboolean
-take (const SbStages *stages, const Free *f, const Place *from, const SbMaximum *maximum, const double step[ALL],
-      double share, SbMaximum *to, GError **error)
+take (const SbStages *stages, const Free *f, const Place *from, const SbMaximum *maximum, const double step[ALL], double share,
+      SbMaximum *to, GError **error)
 {
   SbMaximum start = *maximum;
   double move[2] = { 0, 0 };

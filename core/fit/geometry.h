@@ -6,8 +6,7 @@
 
 /* From a converged maximum: joint Newton steps of what the options free, each followed by `converge`. Leaves the spectrum's
  * frame and scale, and fit->sampling_scale, as found. Of the standard agreement, whatever the fit's objective. */
-gboolean geometry_refine (const SbStages *stages, const SbFitOptions *options, SbMaximum *maximum, SbFit *fit,
-                          GError **error);
+gboolean geometry_refine (const SbStages *stages, const SbFitOptions *options, SbMaximum *maximum, SbFit *fit, GError **error);
 /* After errors_fill: errors of both, and those of the coordinates that they add to. */
 gboolean geometry_errors (const SbStages *stages, const SbFitOptions *options, SbFit *fit, GError **error);
 

@@ -16,8 +16,14 @@ half_fit (const SbStages *stages, const SbFit *fit, const SbCurvature *curvature
           GError **error)
 {
   SbMaximum maximum;
-  SbMaximise problem = { .agreement = half, .n = curvature->n, .low = stages->start->low, .high = stages->start->high,
-                         .max_steps = STEPS, .hessian = curvature->hessian, .history = stages->history, .stage = "half" };
+  SbMaximise problem = { .agreement = half,
+                         .n = curvature->n,
+                         .low = stages->start->low,
+                         .high = stages->start->high,
+                         .max_steps = STEPS,
+                         .hessian = curvature->hessian,
+                         .history = stages->history,
+                         .stage = "half" };
   memcpy (problem.chosen, curvature->chosen, sizeof problem.chosen);
   /* What is left to gain is then a small part of the error (half a square of it is the noise per S), or the way that is left
    * a sixth of the first step. */

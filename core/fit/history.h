@@ -9,7 +9,7 @@ typedef enum SbCall { SB_CALL_VALUE, SB_CALL_GRADIENT, SB_CALL_HESSIAN } SbCall;
 typedef struct SbEvaluation {
   const char *stage; /* static: "trial", "march", "thin", "start", "joint", "climb", "converge", ... */
   SbCall call;
-  SbkView view;      /* of the (q,k) pairs */
+  SbkView view; /* of the (q,k) pairs */
   SbCoordinates at;
   double s;
 } SbEvaluation;

@@ -29,8 +29,13 @@ list_free (const SbStart *start, const int *from, int n, int chosen[SB_N_COORDIN
 static void
 problem_init (SbMaximise *problem, const SbStages *stages, const SbAgreement *agreement, const char *stage)
 {
-  *problem = (SbMaximise){ .agreement = agreement, .low = stages->start->low, .high = stages->start->high,
-                           .max_steps = STEPS, .tolerance = TOLERANCE, .history = stages->history, .stage = stage };
+  *problem = (SbMaximise){ .agreement = agreement,
+                           .low = stages->start->low,
+                           .high = stages->start->high,
+                           .max_steps = STEPS,
+                           .tolerance = TOLERANCE,
+                           .history = stages->history,
+                           .stage = stage };
 }
 
 gboolean
@@ -138,7 +143,8 @@ joint_try (const SbStages *stages, const SbCoordinates *thin, SbCandidate best[S
   double s[BATCH];
   SbAgreement agreement;
   gsize n = joint_starts (stages->start, thin, at);
-  gint64 stride = stages_stride (stages->spectrum, START_PIXELS, stages_most (stages->spectrum, 31)), left = stages->joint_trials ? stages->trials : 0;
+  gint64 stride = stages_stride (stages->spectrum, START_PIXELS, stages_most (stages->spectrum, 31)),
+         left = stages->joint_trials ? stages->trials : 0;
   g_autoptr (GRand) random = g_rand_new_with_seed ((guint32)stages->seed);
   *n_best = 0;
   if (!agreement_init (&agreement, stages->spectrum, 0, stride, stages->passes, stages->progress, error))
@@ -230,8 +236,13 @@ static gboolean
 simplex_best (const SbStages *stages, const SbAgreement *agreement, const int *from, int n_from, const SbCandidate *starts,
               int count, SbMaximum *best, GError **error)
 {
-  SbSimplexProblem problem = { .agreement = agreement, .low = stages->start->low, .high = stages->start->high,
-                               .max_iterations = 200, .x_tolerance = 0.05, .s_tolerance = 1e-6, .history = stages->history };
+  SbSimplexProblem problem = { .agreement = agreement,
+                               .low = stages->start->low,
+                               .high = stages->start->high,
+                               .max_iterations = 200,
+                               .x_tolerance = 0.05,
+                               .s_tolerance = 1e-6,
+                               .history = stages->history };
   SbCoordinates at[SB_KEPT];
   SbMaximum maxima[SB_KEPT];
   gint64 launches = 0;

@@ -10,17 +10,17 @@ typedef struct SbMaximise {
   const SbAgreement *agreement;
   int n;
   int chosen[SB_N_COORDINATES];
-  const double *low, *high;  /* [SB_N_COORDINATES] */
+  const double *low, *high; /* [SB_N_COORDINATES] */
   int max_steps;
-  double tolerance;          /* predicted gain over S, ... */
-  double first_share;        /* ... or over what the first step foretold (0: never), ... */
-  int settle;                /* ... so often in a row after a step that was foretold badly (0: once) */
+  double tolerance;   /* predicted gain over S, ... */
+  double first_share; /* ... or over what the first step foretold (0: never), ... */
+  int settle;         /* ... so often in a row after a step that was foretold badly (0: once) */
   /* Quasi-Newton: the Hessian of S to start from, over `chosen`, or where to compute it, cheaply (both NULL: Newton). Many
    * steps renew it from `curvature`. */
   const double *hessian;
   const SbAgreement *curvature;
-  SbHistory *history;        /* NULL: not kept */
-  const char *stage;         /* static text */
+  SbHistory *history; /* NULL: not kept */
+  const char *stage;  /* static text */
 } SbMaximise;
 
 typedef struct SbMaximum {

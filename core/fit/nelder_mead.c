@@ -11,8 +11,8 @@ typedef enum { FIRST, REFLECT, EXPAND, OUTSIDE, INSIDE, SHRINK, DONE } Phase;
 typedef struct {
   const SbSimplexProblem *problem;
   Phase phase;
-  int at, iterations;          /* corner of FIRST and SHRINK */
-  SbCoordinates base;          /* what is not moved */
+  int at, iterations; /* corner of FIRST and SHRINK */
+  SbCoordinates base; /* what is not moved */
   double x[N + 1][N], s[N + 1];
   double wanted[N], reflected[N], s_reflected;
 } Simplex;
@@ -151,12 +151,8 @@ simplex_take (Simplex *m, double s)
 {
   switch (m->phase) {
   case FIRST:
-  case SHRINK:
-    take_corner (m, s);
-    break;
-  case REFLECT:
-    take_reflected (m, s);
-    break;
+  case SHRINK: take_corner (m, s); break;
+  case REFLECT: take_reflected (m, s); break;
   case EXPAND:
     if (s > m->s_reflected)
       replace_worst (m, m->wanted, s);
@@ -173,8 +169,7 @@ simplex_take (Simplex *m, double s)
     m->at = 1;
     want_corner (m);
     break;
-  case DONE:
-    break;
+  case DONE: break;
   }
 }
 

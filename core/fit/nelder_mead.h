@@ -10,10 +10,10 @@ typedef struct SbSimplexProblem {
   const SbAgreement *agreement;
   int n;
   int chosen[SB_SIMPLEX];
-  const double *low, *high;  /* [SB_N_COORDINATES] */
-  int max_iterations;        /* of each */
-  double x_tolerance;        /* all corners within it of the best ... */
-  double s_tolerance;        /* ... and their S within this share of the best's */
+  const double *low, *high; /* [SB_N_COORDINATES] */
+  int max_iterations;       /* of each */
+  double x_tolerance;       /* all corners within it of the best ... */
+  double s_tolerance;       /* ... and their S within this share of the best's */
   SbHistory *history;
 } SbSimplexProblem;
 

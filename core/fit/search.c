@@ -137,8 +137,12 @@ try_all (const SbStages *stages, SbCandidate kept[SB_KEPT], int *n, GError **err
 gboolean
 search_low_order (const SbStages *stages, double limit, SbCandidate kept[SB_KEPT], int *n, GError **error)
 {
-  SbMaximise problem = { .low = stages->start->low, .high = stages->start->high, .max_steps = MARCH_STEPS, .tolerance = 1e-4,
-                         .history = stages->history, .stage = "march" };
+  SbMaximise problem = { .low = stages->start->low,
+                         .high = stages->start->high,
+                         .max_steps = MARCH_STEPS,
+                         .tolerance = 1e-4,
+                         .history = stages->history,
+                         .stage = "march" };
   problem.n = low_list (stages->start, problem.chosen);
   if (!try_all (stages, kept, n, error))
     return FALSE;

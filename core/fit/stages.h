@@ -19,7 +19,7 @@ typedef struct SbStages {
   gint64 trials, seed;
   SbPasses *passes;
   SbProgress *progress;
-  SbHistory *history;  /* NULL: not kept */
+  SbHistory *history;             /* NULL: not kept */
   gboolean joint_trials, simplex; /* mode = joint, refinement = nelder-mead */
 } SbStages;
 

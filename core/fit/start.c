@@ -13,23 +13,47 @@ static const double tilt_range = 30, depth_range = 60;
 #define PLAIN .value = NAN, .min = -INFINITY, .max = INFINITY, .show_min = -INFINITY, .show_max = INFINITY
 
 static const SbParam rows[] = {
-  { .name = "coefficients", .title = "Known coefficients", .unit = "nm, rad",
+  { .name = "coefficients",
+    .title = "Known coefficients",
+    .unit = "nm, rad",
     .help = "Known aberrations, as in \"C10=5.5 C12=1.2 phi12=0.3 tilt_row=2\" (nm, angles rad, tilt mrad, "
             "depth nm); a fit holds them.",
-    .type = SB_PARAM_TEXT, ROW (coefficients), PLAIN, .flags = SB_PARAM_LIVE },
-  { .name = "start", .title = "Start values", .unit = "nm, rad",
+    .type = SB_PARAM_TEXT,
+    ROW (coefficients),
+    PLAIN,
+    .flags = SB_PARAM_LIVE },
+  { .name = "start",
+    .title = "Start values",
+    .unit = "nm, rad",
     .help = "Where the fit starts, in the form of coefficients; what stands here is not searched.",
-    .type = SB_PARAM_TEXT, ROW (start), PLAIN, .flags = SB_PARAM_ADVANCED },
-  { .name = "lock", .title = "Hold", .unit = "",
+    .type = SB_PARAM_TEXT,
+    ROW (start),
+    PLAIN,
+    .flags = SB_PARAM_ADVANCED },
+  { .name = "lock",
+    .title = "Hold",
+    .unit = "",
     .help = "Names the fit holds at their start or zero, as in \"C30 depth tilt\".",
-    .type = SB_PARAM_TEXT, ROW (lock), PLAIN, .flags = SB_PARAM_ADVANCED },
-  { .name = "range", .title = "Limits", .unit = "nm, mrad",
+    .type = SB_PARAM_TEXT,
+    ROW (lock),
+    PLAIN,
+    .flags = SB_PARAM_ADVANCED },
+  { .name = "range",
+    .title = "Limits",
+    .unit = "nm, mrad",
     .help = "Limits of the fit, as in \"C10=-40:40 C12=0:10 depth=0:6\".",
-    .type = SB_PARAM_TEXT, ROW (range), PLAIN, .flags = SB_PARAM_ADVANCED },
-  { .name = "from", .title = "From result", .unit = "",
+    .type = SB_PARAM_TEXT,
+    ROW (range),
+    PLAIN,
+    .flags = SB_PARAM_ADVANCED },
+  { .name = "from",
+    .title = "From result",
+    .unit = "",
     .help = "A result file: its calibration is taken; its values are the start of a fit, or known to a "
             "reconstruction.",
-    .type = SB_PARAM_PATH, ROW (from), PLAIN },
+    .type = SB_PARAM_PATH,
+    ROW (from),
+    PLAIN },
 };
 const SbParamGroup aberration_params = { "aberrations", "Aberrations", sizeof (SbAberrationOptions), rows,
                                          G_N_ELEMENTS (rows) };
@@ -69,20 +93,21 @@ take_range (SbStart *start, const SbNamed *named, const SbOptics *optics, gboole
   double low = named->low, high = named->high;
   int parts = named->kind == SB_NAME_MAGNITUDE || named->kind == SB_NAME_TILT ? 2 : 1;
   if (named->kind == SB_NAME_ANGLE)
-    return sb_fail (error, SB_ERROR_ARGUMENT, "range: %s cannot be limited; give limits of %s, or of %sa and %sb.",
-                    named->name, optics_terms[named->term].name, optics_terms[named->term].name,
-                    optics_terms[named->term].name);
+    return sb_fail (error, SB_ERROR_ARGUMENT, "range: %s cannot be limited; give limits of %s, or of %sa and %sb.", named->name,
+                    optics_terms[named->term].name, optics_terms[named->term].name, optics_terms[named->term].name);
   if (!(low < high))
-    return sb_fail (error, SB_ERROR_ARGUMENT, "range: %s=%g:%g is empty; give the smaller limit first, or hold it with "
-                    "lock.", named->name, low, high);
+    return sb_fail (error, SB_ERROR_ARGUMENT,
+                    "range: %s=%g:%g is empty; give the smaller limit first, or hold it with "
+                    "lock.",
+                    named->name, low, high);
   if (named->index == SB_DEPTH && low < 0)
-    return sb_fail (error, SB_ERROR_ARGUMENT, "range: depth=%g:%g reaches below 0; give depth=0:%g.", low, high,
-                    MAX (high, 1));
+    return sb_fail (error, SB_ERROR_ARGUMENT, "range: depth=%g:%g reaches below 0; give depth=0:%g.", low, high, MAX (high, 1));
   if (named->kind == SB_NAME_MAGNITUDE) {
     if (low > 0)
-      return sb_fail (error, SB_ERROR_ARGUMENT, "range: %s has an angle, so that it cannot be kept above %g; give "
-                      "%s=0:%g, or limits of %sa and %sb.", named->name, low, named->name, high, named->name,
-                      named->name);
+      return sb_fail (error, SB_ERROR_ARGUMENT,
+                      "range: %s has an angle, so that it cannot be kept above %g; give "
+                      "%s=0:%g, or limits of %sa and %sb.",
+                      named->name, low, named->name, high, named->name, named->name);
     high = MAX (high, -low);
     low = -high;
   }

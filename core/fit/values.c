@@ -132,8 +132,8 @@ parse_numbers (const char *option, SbNamedForm form, const char **at, SbNamed *n
     }
   }
   if (!good || (*end != '\0' && !separates (*end)))
-    return sb_fail (error, SB_ERROR_ARGUMENT, "%s: \"%s=%s\" is no plain number (nm, rad or mrad); write %s like %s.",
-                    option, named->name, skip_spaces (*at), option, form_example (form));
+    return sb_fail (error, SB_ERROR_ARGUMENT, "%s: \"%s=%s\" is no plain number (nm, rad or mrad); write %s like %s.", option,
+                    named->name, skip_spaces (*at), option, form_example (form));
   if (form == SB_FORM_RANGES && !range)
     return sb_fail (error, SB_ERROR_ARGUMENT, "%s: %s=%g is no range; write two limits, as in %s.", option, named->name,
                     named->low, form_example (form));
@@ -202,11 +202,10 @@ take (const char *option, const SbNamed *named, const SbOptics *optics, SbValues
   if (part != NULL ? !isnan (*part) : values->given[named->index])
     return sb_fail (error, SB_ERROR_ARGUMENT, "%s: %s stands there twice; give it once.", option, named->name);
   if (named->kind == SB_NAME_ANGLE && fabs (named->low) > 2 * G_PI)
-    return sb_fail (error, SB_ERROR_ARGUMENT, "%s: %s=%g is more than a full turn; angles are in rad.", option,
-                    named->name, named->low);
-  if (named->index == SB_DEPTH && named->low < 0)
-    return sb_fail (error, SB_ERROR_ARGUMENT, "%s: depth=%g is negative; give a depth in nm from 0 on.", option,
+    return sb_fail (error, SB_ERROR_ARGUMENT, "%s: %s=%g is more than a full turn; angles are in rad.", option, named->name,
                     named->low);
+  if (named->index == SB_DEPTH && named->low < 0)
+    return sb_fail (error, SB_ERROR_ARGUMENT, "%s: depth=%g is negative; give a depth in nm from 0 on.", option, named->low);
   if (part != NULL) {
     *part = named->low;
     return TRUE;

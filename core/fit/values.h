@@ -16,8 +16,8 @@ typedef enum SbNameKind {
 typedef struct SbNamed {
   char *name;
   SbNameKind kind;
-  int index, term;    /* term -1: none */
-  double low, high;   /* the value (both), or the limits */
+  int index, term;  /* term -1: none */
+  double low, high; /* the value (both), or the limits */
 } SbNamed;
 void named_free (SbNamed *named);
 

@@ -45,13 +45,11 @@ check_alike (const SbH5Frames *frames, gboolean is_first, SbHeader *header, GErr
     header->dtype = frames->dtype;
     return TRUE;
   }
-  if (frames->rows == header->detector_rows && frames->cols == header->detector_cols
-      && frames->dtype == header->dtype)
+  if (frames->rows == header->detector_rows && frames->cols == header->detector_cols && frames->dtype == header->dtype)
     return TRUE;
   return sb_fail (error, SB_ERROR_DATA,
-                  "%s holds %" G_GINT64_FORMAT " x %" G_GINT64_FORMAT
-                  " %s frames, the files before it %" G_GINT64_FORMAT " x %" G_GINT64_FORMAT
-                  " %s: the files of two acquisitions are mixed.",
+                  "%s holds %" G_GINT64_FORMAT " x %" G_GINT64_FORMAT " %s frames, the files before it %" G_GINT64_FORMAT
+                  " x %" G_GINT64_FORMAT " %s: the files of two acquisitions are mixed.",
                   frames->path, frames->rows, frames->cols, dtype_name (frames->dtype), header->detector_rows,
                   header->detector_cols, dtype_name (header->dtype));
 }
@@ -62,8 +60,8 @@ static gboolean
 check_numbers (SbH5Frames *frames, SbHeader *header, gboolean *gap, GError **error)
 {
   double low, high;
-  if (!h5frames_attribute (frames, "image_nr_low", &low)
-      || !h5frames_attribute (frames, "image_nr_high", &high) || !(low >= 1) || !(high >= low) || high > 1e12)
+  if (!h5frames_attribute (frames, "image_nr_low", &low) || !h5frames_attribute (frames, "image_nr_high", &high) || !(low >= 1)
+      || !(high >= low) || high > 1e12)
     return TRUE;
   gint64 first = (gint64)low - 1;
   if (first < header->frames)
@@ -73,13 +71,11 @@ check_numbers (SbH5Frames *frames, SbHeader *header, gboolean *gap, GError **err
                     frames->path, first, header->frames);
   *gap = first > header->frames;
   if (*gap)
-    header->missing =
-        g_strdup_printf ("Frames %" G_GINT64_FORMAT " to %" G_GINT64_FORMAT " are missing before %s.",
-                         header->frames, first - 1, frames->path);
+    header->missing = g_strdup_printf ("Frames %" G_GINT64_FORMAT " to %" G_GINT64_FORMAT " are missing before %s.",
+                                       header->frames, first - 1, frames->path);
   else if ((gint64)high - first != frames->frames)
-    header->missing =
-        g_strdup_printf ("%s holds %" G_GINT64_FORMAT " frames, not the %" G_GINT64_FORMAT " that it says.",
-                         frames->path, frames->frames, (gint64)high - first);
+    header->missing = g_strdup_printf ("%s holds %" G_GINT64_FORMAT " frames, not the %" G_GINT64_FORMAT " that it says.",
+                                       frames->path, frames->frames, (gint64)high - first);
   return TRUE;
 }
 
@@ -102,8 +98,7 @@ add_shard (Arina *arina, const SbShardName *name, const char *master, SbHeader *
     return FALSE;
   }
   gboolean gap = FALSE;
-  gboolean good = check_alike (frames, arina->shards->len == 0, header, error)
-                  && check_numbers (frames, header, &gap, error);
+  gboolean good = check_alike (frames, arina->shards->len == 0, header, error) && check_numbers (frames, header, &gap, error);
   if (!good || gap) {
     h5frames_free (frames);
     return good;
@@ -124,10 +119,9 @@ add_shards (Arina *arina, const SbMaster *master, const char *path, SbHeader *he
       return FALSE;
     /* Aborted series leave links to files that were never to come. */
     if (header->missing != NULL && master->promised > 0 && header->frames >= master->promised) {
-      g_ptr_array_add (header->warnings,
-                       g_strdup_printf ("The master names more data files than the %" G_GINT64_FORMAT
-                                        " promised frames fill; they are not there and not used.",
-                                        master->promised));
+      g_ptr_array_add (header->warnings, g_strdup_printf ("The master names more data files than the %" G_GINT64_FORMAT
+                                                          " promised frames fill; they are not there and not used.",
+                                                          master->promised));
       g_clear_pointer (&header->missing, g_free);
       break;
     }
@@ -142,9 +136,7 @@ fill_header (const SbMaster *master, const char *path, SbHeader *header)
                 : header->dtype == SB_U16 ? G_MAXUINT16
                 : header->dtype == SB_U32 ? G_MAXUINT32
                                           : NAN;
-  header->expected_frames = master->promised > header->frames ? master->promised
-                            : header->missing != NULL         ? 0
-                                                              : header->frames;
+  header->expected_frames = master->promised > header->frames ? master->promised : header->missing != NULL ? 0 : header->frames;
   header->scan_rows = master->scan[0];
   header->scan_cols = master->scan[1];
   header->energy = master->energy;
@@ -219,8 +211,7 @@ chunks_arina (SbReader *reader, gint64 first, gint64 n, SbChunkCodec *codec, SbF
   for (guint i = find_shard (arina, first); n > 0; i++) {
     const Shard *shard = i < arina->shards->len ? &g_array_index (arina->shards, Shard, i) : NULL;
     gint64 from = shard != NULL ? first - shard->first : 0, count = shard != NULL ? MIN (n, shard->frames->frames - from) : 0;
-    if (shard == NULL || !same_codec (codec, &shard->frames->codec)
-        || !h5frames_chunks (shard->frames, from, count, out))
+    if (shard == NULL || !same_codec (codec, &shard->frames->codec) || !h5frames_chunks (shard->frames, from, count, out))
       return FALSE;
     out += count;
     first += count;

@@ -53,8 +53,7 @@ list_shards (hid_t file, const char *path, SbMaster *master)
     g_autofree char *inside = g_strconcat ("/entry/data/", link->name, NULL);
     if (link->file != NULL)
       add_shard (master, h5walk_file (path, link->file), link->target);
-    else if (strcmp (link->name, "data") == 0
-             || g_ascii_isdigit (link->name[strcspn (link->name, "0123456789")]))
+    else if (strcmp (link->name, "data") == 0 || g_ascii_isdigit (link->name[strcspn (link->name, "0123456789")]))
       add_shard (master, g_strdup (path), inside);
   }
 }
@@ -74,15 +73,14 @@ promised_frames (hid_t file)
 static void
 read_header (hid_t file, SbMaster *master)
 {
-  static const char *const energies[] = { SPECIFIC "photon_energy",
-                                          "/entry/instrument/beam/incident_energy" };
+  static const char *const energies[] = { SPECIFIC "photon_energy", "/entry/instrument/beam/incident_energy" };
   double scan[2];
   for (guint i = 0; i < G_N_ELEMENTS (energies) && isnan (master->energy); i++)
     master->energy = nxdetector_energy (file, energies[i]);
   if (!h5io_number (file, DETECTOR "saturation_value", &master->saturation))
     master->saturation = NAN;
-  if (h5io_attribute_numbers (file, "/entry/data", "scan_shape", 2, scan) && scan[0] >= 1 && scan[1] >= 1
-      && scan[0] < 1e9 && scan[1] < 1e9) {
+  if (h5io_attribute_numbers (file, "/entry/data", "scan_shape", 2, scan) && scan[0] >= 1 && scan[1] >= 1 && scan[0] < 1e9
+      && scan[1] < 1e9) {
     master->scan[0] = (gint64)scan[0];
     master->scan[1] = (gint64)scan[1];
   }
@@ -134,8 +132,7 @@ master_read (const char *path, SbMaster *master, GError **error)
   /* One data file alone would be a part of a scan without its mask. */
   g_autofree char *real = is_master ? NULL : find_master (path);
   if (real != NULL)
-    return sb_fail (error, SB_ERROR_DATA, "%s belongs to an acquisition: open its master file %s.", path,
-                    real);
+    return sb_fail (error, SB_ERROR_DATA, "%s belongs to an acquisition: open its master file %s.", path, real);
   if (master->shards->len == 0)
     return sb_fail (error, SB_ERROR_DATA,
                     "%s is an HDF5 file, but not a DECTRIS master (it has no datasets or links in "
@@ -159,8 +156,7 @@ take_sidecar (hid_t file, const char *sidecar, SbHeader *header)
 {
   double rows, cols, value;
   if (header->scan_rows == 0 && h5io_attribute (file, SCAN_GROUP, "NumPixelsY", &rows)
-      && h5io_attribute (file, SCAN_GROUP, "NumPixelsX", &cols) && rows >= 1 && cols >= 1 && rows < 1e9
-      && cols < 1e9) {
+      && h5io_attribute (file, SCAN_GROUP, "NumPixelsX", &cols) && rows >= 1 && cols >= 1 && rows < 1e9 && cols < 1e9) {
     header->scan_rows = (gint64)rows;
     header->scan_cols = (gint64)cols;
   }
@@ -169,19 +165,16 @@ take_sidecar (hid_t file, const char *sidecar, SbHeader *header)
     if (h5io_attribute (file, SCAN_GROUP, "IsPixelSizeCalibrated", &value) && value == 0)
       g_ptr_array_add (
           header->warnings,
-          g_strdup_printf ("%s marks its pixel size as not calibrated; give step where you know better.",
-                           sidecar));
+          g_strdup_printf ("%s marks its pixel size as not calibrated; give step where you know better.", sidecar));
   }
   if (!h5io_attribute (file, SCAN_GROUP, "High Tension", &value) || value < 1e3 || value > 1e7)
     return;
   if (isnan (header->energy))
     header->energy = value / 1e3;
   else if (fabs (header->energy - value / 1e3) > 0.01 * header->energy)
-    g_ptr_array_add (
-        header->warnings,
-        g_strdup_printf (
-            "%s says %.6g kV, the master %.6g kV, which is taken; give energy where that is wrong.", sidecar,
-            value / 1e3, header->energy));
+    g_ptr_array_add (header->warnings,
+                     g_strdup_printf ("%s says %.6g kV, the master %.6g kV, which is taken; give energy where that is wrong.",
+                                      sidecar, value / 1e3, header->energy));
 }
 
 void

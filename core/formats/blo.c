@@ -33,18 +33,16 @@ static SbFrameSet *
 describe (const guint8 *head, const char *path, gint64 size, SbHeader *header, GError **error)
 {
   guint magic = bytes_u16 (head + 6, FALSE);
-  gint64 offset = bytes_u32 (head + 12, FALSE), side = bytes_u16 (head + 20, FALSE),
-         cols = bytes_u16 (head + 24, FALSE), rows = bytes_u16 (head + 26, FALSE), frames = rows * cols;
+  gint64 offset = bytes_u32 (head + 12, FALSE), side = bytes_u16 (head + 20, FALSE), cols = bytes_u16 (head + 24, FALSE),
+         rows = bytes_u16 (head + 26, FALSE), frames = rows * cols;
   if (magic != MAGIC_8 && magic != MAGIC_16) {
-    sb_fail (error, SB_ERROR_DATA, "%s is a blockfile of unknown version %u: save it as version 258.", path,
-             magic);
+    sb_fail (error, SB_ERROR_DATA, "%s is a blockfile of unknown version %u: save it as version 258.", path, magic);
     return NULL;
   }
   if (side < 1 || frames < 1 || offset < HEADER) {
     sb_fail (error, SB_ERROR_DATA,
-             "%s claims a scan of " D " x " D " and patterns of " D " x " D " pixels from byte " D
-             ", which cannot be.",
-             path, rows, cols, side, side, offset);
+             "%s claims a scan of " D " x " D " and patterns of " D " x " D " pixels from byte " D ", which cannot be.", path,
+             rows, cols, side, side, offset);
     return NULL;
   }
   SbStored stored;

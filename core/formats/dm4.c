@@ -52,8 +52,7 @@ read_image (const SbTagTree *tree, int index, Image *image)
     double size = tagtree_number (tree, "ImageList/%d/ImageData/Dimensions/%d", index, axis);
     if (isnan (size))
       break;
-    if (axis == 4 || size < 1 || size > 1e12 ||
-        __builtin_mul_overflow (image->numbers, (gint64)size, &image->numbers))
+    if (axis == 4 || size < 1 || size > 1e12 || __builtin_mul_overflow (image->numbers, (gint64)size, &image->numbers))
       return FALSE;
     image->size[image->rank++] = (gint64)size;
   }
@@ -72,14 +71,11 @@ choose_image (const SbTagTree *tree, const char *path, SbHeader *header, Image *
       *image = next;
   }
   if (found == 0 && tagtree_is_cut (tree))
-    return sb_fail (error, SB_ERROR_IO, "%s is truncated before its tags say what it holds: copy it again.",
-                    path);
+    return sb_fail (error, SB_ERROR_IO, "%s is truncated before its tags say what it holds: copy it again.", path);
   if (found == 0)
-    return sb_fail (error, SB_ERROR_DATA, "%s holds no image of three or four axes, as a scan of frames has.",
-                    path);
+    return sb_fail (error, SB_ERROR_DATA, "%s holds no image of three or four axes, as a scan of frames has.", path);
   if (found > 1)
-    g_ptr_array_add (header->warnings,
-                     g_strdup_printf ("%s holds %d series of frames; the largest is used.", path, found));
+    g_ptr_array_add (header->warnings, g_strdup_printf ("%s holds %d series of frames; the largest is used.", path, found));
   return TRUE;
 }
 
@@ -92,10 +88,8 @@ choose_dtype (const SbTagTree *tree, const char *path, const Image *image, SbSto
   double type = tagtree_number (tree, "ImageList/%d/ImageData/DataType", image->index);
   const char *name = type >= 0 && type < G_N_ELEMENTS (names) ? names[(int)type] : NULL;
   if (name == NULL)
-    return sb_fail (
-        error, SB_ERROR_DATA,
-        "%s holds numbers of DigitalMicrograph's type %.0f: save them as integers or real numbers.", path,
-        type);
+    return sb_fail (error, SB_ERROR_DATA,
+                    "%s holds numbers of DigitalMicrograph's type %.0f: save them as integers or real numbers.", path, type);
   stored_from_name (name, stored);
   stored->swap = stored->size > 1 && tagtree_is_big_endian (tree) == (G_BYTE_ORDER == G_LITTLE_ENDIAN);
   return TRUE;
@@ -104,8 +98,7 @@ choose_dtype (const SbTagTree *tree, const char *path, const Image *image, SbSto
 static const char *
 unit_of (const SbTagTree *tree, const Image *image, int axis, double *scale)
 {
-  *scale =
-      tagtree_number (tree, "ImageList/%d/ImageData/Calibrations/Dimension/%d/Scale", image->index, axis);
+  *scale = tagtree_number (tree, "ImageList/%d/ImageData/Calibrations/Dimension/%d/Scale", image->index, axis);
   return tagtree_text (tree, "ImageList/%d/ImageData/Calibrations/Dimension/%d/Units", image->index, axis);
 }
 
@@ -124,8 +117,7 @@ kind_of (const SbTagTree *tree, const Image *image, int axis)
 
 /* Whether the scan's axes stand first, so that frames do not lie in one piece. */
 static gboolean
-find_order (const SbTagTree *tree, const char *path, const Image *image, gboolean *scan_first,
-            SbHeader *header, GError **error)
+find_order (const SbTagTree *tree, const char *path, const Image *image, gboolean *scan_first, SbHeader *header, GError **error)
 {
   int said = kind_of (tree, image, 0) - (image->rank == 4 ? kind_of (tree, image, 2) : 0);
   *scan_first = image->rank == 4 && said < 0;
@@ -137,19 +129,16 @@ find_order (const SbTagTree *tree, const char *path, const Image *image, gboolea
     return TRUE;
   }
   if (tagtree_is_cut (tree))
-    return sb_fail (error, SB_ERROR_IO,
-                    "%s is truncated before it says which of its axes are the detector's: copy it again.",
+    return sb_fail (error, SB_ERROR_IO, "%s is truncated before it says which of its axes are the detector's: copy it again.",
                     path);
-  g_ptr_array_add (header->warnings,
-                   g_strdup_printf ("%s does not say which of its axes are the detector's; the first "
-                                    "two are taken to be.",
-                                    path));
+  g_ptr_array_add (header->warnings, g_strdup_printf ("%s does not say which of its axes are the detector's; the first "
+                                                      "two are taken to be.",
+                                                      path));
   return TRUE;
 }
 
 static gboolean
-fill_optics (const SbTagTree *tree, const char *path, const Image *image, gboolean scan_first,
-             SbHeader *header, GError **error)
+fill_optics (const SbTagTree *tree, const char *path, const Image *image, gboolean scan_first, SbHeader *header, GError **error)
 {
   double volts = tagtree_number (tree, "ImageList/%d/ImageTags/Microscope Info/Voltage", image->index);
   int slow[4] = { 3, 2, 1, 0 }; /* DM's axes as scan row, scan column, detector row, detector column */
@@ -170,31 +159,29 @@ fill_optics (const SbTagTree *tree, const char *path, const Image *image, gboole
 
 /* Rows stored pixel by pixel: what is there in part is not there. */
 static gboolean
-describe_scan_first (Dm *dm, const char *path, const Image *image, const SbTagArray *array, gint64 size,
-                     SbHeader *header, GError **error)
+describe_scan_first (Dm *dm, const char *path, const Image *image, const SbTagArray *array, gint64 size, SbHeader *header,
+                     GError **error)
 {
   gint64 bytes, end;
   dm->path = g_strdup (path);
   dm->offset = array->offset;
   dm->positions = image->size[0] * image->size[1];
   dm->pixels = image->size[2] * image->size[3];
-  if (__builtin_mul_overflow (image->numbers, (gint64)dm->stored.size, &bytes) ||
-      __builtin_add_overflow (array->offset, bytes, &end) || end > size)
+  if (__builtin_mul_overflow (image->numbers, (gint64)dm->stored.size, &bytes)
+      || __builtin_add_overflow (array->offset, bytes, &end) || end > size)
     return sb_fail (error, SB_ERROR_IO,
-                    "%s is truncated (have " D
-                    " bytes, needs %.0f bytes), and stored so that every frame is cut: copy "
+                    "%s is truncated (have " D " bytes, needs %.0f bytes), and stored so that every frame is cut: copy "
                     "it again.",
                     path, size, (double)array->offset + (double)image->numbers * (double)dm->stored.size);
   header->frames = dm->positions;
-  g_ptr_array_add (
-      header->warnings,
-      g_strdup_printf ("%s is stored pixel by pixel, not frame by frame, and is slow to read.", path));
+  g_ptr_array_add (header->warnings,
+                   g_strdup_printf ("%s is stored pixel by pixel, not frame by frame, and is slow to read.", path));
   return TRUE;
 }
 
 static gboolean
-describe_frames (Dm *dm, const char *path, const Image *image, const SbTagArray *array, gint64 size,
-                 SbHeader *header, GError **error)
+describe_frames (Dm *dm, const char *path, const Image *image, const SbTagArray *array, gint64 size, SbHeader *header,
+                 GError **error)
 {
   SbFrameLayout layout;
   gboolean cut;
@@ -215,8 +202,7 @@ static gboolean
 describe (Dm *dm, const SbTagTree *tree, const char *path, gint64 size, SbHeader *header, GError **error)
 {
   Image image;
-  if (!choose_image (tree, path, header, &image, error) ||
-      !choose_dtype (tree, path, &image, &dm->stored, error))
+  if (!choose_image (tree, path, header, &image, error) || !choose_dtype (tree, path, &image, &dm->stored, error))
     return FALSE;
   const SbTagArray *array = tagtree_array (tree, "ImageList/%d/ImageData/Data", image.index);
   if (array == NULL || array->count < image.numbers)
@@ -268,8 +254,7 @@ read_scan_first (const Dm *dm, SbFlatFile *file, gint64 first, gint64 n, guint8 
     if (got < 0)
       return FALSE;
     if ((gsize)got < (gsize)n * from)
-      return sb_fail (error, SB_ERROR_IO, "%s ends in frame " D ": it was shortened while it was read.",
-                      dm->path, first);
+      return sb_fail (error, SB_ERROR_IO, "%s ends in frame " D ": it was shortened while it was read.", dm->path, first);
     if (dm->stored.swap)
       chunk_swap (line, (gsize)n, from);
     for (gint64 i = 0; i < n; i++) {

@@ -107,7 +107,8 @@ read_calibration (hid_t file, const char *group, Emd *emd, SbHeader *header)
   g_autofree char *root = parent_of (group);
   g_autofree char *bundle = g_strconcat (root, "/metadatabundle/calibration/", NULL);
   for (int k = 0; k < 2; k++) {
-    g_autofree char *size = g_strconcat (bundle, keys[k], "_size", NULL), *units = g_strconcat (bundle, keys[k], "_units", NULL);
+    g_autofree char *size = g_strconcat (bundle, keys[k], "_size", NULL),
+                    *units = g_strconcat (bundle, keys[k], "_units", NULL);
     if (!h5io_number (file, size, &value))
       continue;
     for (int i = 2 * k; i < 2 * k + 2; i++)

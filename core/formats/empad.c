@@ -10,13 +10,7 @@
 
 #define D "%" G_GINT64_FORMAT
 
-enum {
-  SIDE = 128,
-  EXTRA_ROWS = 2,
-  PICTURE = SIDE * SIDE * 4,
-  FRAME = SIDE * (SIDE + EXTRA_ROWS) * 4,
-  MOST_FILES = 4096
-};
+enum { SIDE = 128, EXTRA_ROWS = 2, PICTURE = SIDE * SIDE * 4, FRAME = SIDE * (SIDE + EXTRA_ROWS) * 4, MOST_FILES = 4096 };
 
 static gboolean
 has_suffix (const char *path, const char *suffix)
@@ -33,8 +27,7 @@ find_xml (const char *raw)
   GDir *dir = g_dir_open (folder, 0, NULL);
   char *found = NULL;
   const char *name;
-  for (int i = 0; dir != NULL && found == NULL && i < MOST_FILES && (name = g_dir_read_name (dir)) != NULL;
-       i++) {
+  for (int i = 0; dir != NULL && found == NULL && i < MOST_FILES && (name = g_dir_read_name (dir)) != NULL; i++) {
     SbEmpadXml xml;
     g_autofree char *path = has_suffix (name, ".xml") ? g_build_filename (folder, name, NULL) : NULL;
     if (path == NULL || !empad_xml_read (path, &xml, NULL))
@@ -73,27 +66,25 @@ is_told (const SbAcquisitionOptions *options)
 }
 
 static gboolean
-choose_layout (const char *path, gint64 size, const SbAcquisitionOptions *options, SbFrameLayout *layout,
-               SbHeader *header, GError **error)
+choose_layout (const char *path, gint64 size, const SbAcquisitionOptions *options, SbFrameLayout *layout, SbHeader *header,
+               GError **error)
 {
   SbStored stored;
   stored_from_name ("<f4", &stored);
   header->detector_rows = header->detector_cols = SIDE;
   if (is_told (options)) {
     if (!stored_from_name (options->dtype, &stored))
-      return sb_fail (error, SB_ERROR_ARGUMENT, "dtype %s is unknown: give float32, uint16 or the like.",
-                      options->dtype);
+      return sb_fail (error, SB_ERROR_ARGUMENT, "dtype %s is unknown: give float32, uint16 or the like.", options->dtype);
     header->detector_rows = options->detector_shape[0];
     header->detector_cols = options->detector_shape[1];
   } else if (size % FRAME != 0 && size % PICTURE == 0)
-    return sb_fail (
-        error, SB_ERROR_DATA,
-        "%s has frames of 128 x 128 and not of 130 x 128 numbers, as the EMPAD-G2 writes them before "
-        "calibration: give detector_shape 128,128 and dtype if they are calibrated.",
-        path);
+    return sb_fail (error, SB_ERROR_DATA,
+                    "%s has frames of 128 x 128 and not of 130 x 128 numbers, as the EMPAD-G2 writes them before "
+                    "calibration: give detector_shape 128,128 and dtype if they are calibrated.",
+                    path);
   header->dtype = stored.dtype;
-  if (frame_layout (&stored, header->detector_rows, header->detector_cols, 0,
-                    is_told (options) ? 0 : EXTRA_ROWS * SIDE * 4, layout))
+  if (frame_layout (&stored, header->detector_rows, header->detector_cols, 0, is_told (options) ? 0 : EXTRA_ROWS * SIDE * 4,
+                    layout))
     return TRUE;
   return sb_fail (error, SB_ERROR_ARGUMENT, "detector_shape " D "," D " is too large.", header->detector_rows,
                   header->detector_cols);
@@ -134,8 +125,8 @@ choose_scan (const char *path, const SbEmpadXml *xml, SbHeader *header, GError *
                     "): give the scan_shape that they have.",
                     path, header->frames, first[0], first[1]);
   if (header->missing == NULL)
-    header->missing = g_strdup_printf ("%s holds " D " frames, not the " D " of its " D " x " D " scan.",
-                                       path, header->frames, header->expected_frames, first[0], first[1]);
+    header->missing = g_strdup_printf ("%s holds " D " frames, not the " D " of its " D " x " D " scan.", path, header->frames,
+                                       header->expected_frames, first[0], first[1]);
   return TRUE;
 }
 
@@ -147,10 +138,9 @@ fill_optics (const SbEmpadXml *xml, SbHeader *header)
     return;
   /* Versions differ in what their field of view means, by the scan's size and by a factor of the scan unit.
    */
-  g_ptr_array_add (header->warnings,
-                   sb_text ("The scan step is not taken from the EMPAD's field of view (%.4g nm for "
-                            "the whole scan range), which versions write differently: give step.",
-                            xml->field * 1e9));
+  g_ptr_array_add (header->warnings, sb_text ("The scan step is not taken from the EMPAD's field of view (%.4g nm for "
+                                              "the whole scan range), which versions write differently: give step.",
+                                              xml->field * 1e9));
 }
 
 /* The raw file of what was opened, and its XML (*xml_path, NULL: none). */
@@ -176,8 +166,7 @@ find_raw (const char *path, SbEmpadXml *xml, char **xml_path, GError **error)
 }
 
 static SbFrameSet *
-open_raw (const char *raw, const SbEmpadXml *xml, const SbAcquisitionOptions *options, SbHeader *header,
-          GError **error)
+open_raw (const char *raw, const SbEmpadXml *xml, const SbAcquisitionOptions *options, SbHeader *header, GError **error)
 {
   SbFlatFile *file = flatfile_open (raw, error);
   SbFrameLayout layout;
@@ -196,8 +185,8 @@ open_raw (const char *raw, const SbEmpadXml *xml, const SbAcquisitionOptions *op
   } else if (xml->count > header->frames) {
     header->expected_frames = xml->count;
     if (header->missing == NULL)
-      header->missing = g_strdup_printf ("%s holds " D " frames, not the " D " that its XML file says.", raw,
-                                         header->frames, xml->count);
+      header->missing = g_strdup_printf ("%s holds " D " frames, not the " D " that its XML file says.", raw, header->frames,
+                                         xml->count);
   }
   SbFrameSet *set = frameset_new (&layout);
   frameset_add (set, raw, offset, header->frames);
@@ -210,8 +199,7 @@ open_empad (const char *path, const SbAcquisitionOptions *options, SbHeader *hea
   SbEmpadXml xml = { 0 };
   g_autofree char *xml_path = NULL;
   g_autofree char *raw = find_raw (path, &xml, &xml_path, error);
-  SbFrameSet *set =
-      raw != NULL ? open_raw (raw, xml_path != NULL ? &xml : NULL, options, header, error) : NULL;
+  SbFrameSet *set = raw != NULL ? open_raw (raw, xml_path != NULL ? &xml : NULL, options, header, error) : NULL;
   if (set != NULL) {
     const char *other = strcmp (raw, path) != 0 ? raw : xml_path;
     if (other != NULL && strcmp (other, path) != 0)

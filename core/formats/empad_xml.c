@@ -42,8 +42,8 @@ attribute (const char **names, const char **values, const char *name)
 }
 
 static void
-start_element (GMarkupParseContext *context, const char *name, const char **names, const char **values,
-               gpointer data, GError **error)
+start_element (GMarkupParseContext *context, const char *name, const char **names, const char **values, gpointer data,
+               GError **error)
 {
   Parsing *p = data;
   if (++p->depth > MOST_DEPTH) {
@@ -60,9 +60,7 @@ start_element (GMarkupParseContext *context, const char *name, const char **name
     p->xml->raw = g_strdup (file);
   } else if (strcmp (p->path->str, "/root/scan_parameters") == 0) {
     const char *mode = attribute (names, values, "mode");
-    p->mode = g_strcmp0 (mode, "acquire") == 0  ? p->xml->acquire
-              : g_strcmp0 (mode, "search") == 0 ? p->xml->search
-                                                : NULL;
+    p->mode = g_strcmp0 (mode, "acquire") == 0 ? p->xml->acquire : g_strcmp0 (mode, "search") == 0 ? p->xml->search : NULL;
   }
 }
 
@@ -136,8 +134,8 @@ empad_xml_read (const char *path, SbEmpadXml *xml, GError **error)
   flatfile_close (file);
   Parsing parsing = { .xml = xml, .path = g_string_new (NULL) };
   GMarkupParseContext *context = g_markup_parse_context_new (&parser, 0, &parsing, NULL);
-  good = good && g_markup_parse_context_parse (context, text, (gssize)size, NULL) &&
-         g_markup_parse_context_end_parse (context, NULL) && parsing.is_root;
+  good = good && g_markup_parse_context_parse (context, text, (gssize)size, NULL)
+         && g_markup_parse_context_end_parse (context, NULL) && parsing.is_root;
   g_markup_parse_context_free (context);
   g_string_free (parsing.path, TRUE);
   /* A scan has not that many columns, whatever the file says. */

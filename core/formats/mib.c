@@ -35,8 +35,7 @@ apply_notes (const char *path, const char *hdr, SbHeader *header)
   gint64 scan;
   if (header->files->len == 0 || strcmp (header->files->pdata[0], hdr) != 0)
     g_ptr_array_add (header->files, g_strdup (hdr));
-  if (notes.scan_rows > 0 && notes.scan_cols > 0 &&
-      !__builtin_mul_overflow (notes.scan_rows, notes.scan_cols, &scan)) {
+  if (notes.scan_rows > 0 && notes.scan_cols > 0 && !__builtin_mul_overflow (notes.scan_rows, notes.scan_cols, &scan)) {
     header->scan_rows = notes.scan_rows;
     header->scan_cols = notes.scan_cols;
     notes.frames = MAX (notes.frames, header->frames < scan ? scan : 0);
@@ -46,8 +45,8 @@ apply_notes (const char *path, const char *hdr, SbHeader *header)
   }
   header->expected_frames = MAX (header->expected_frames, notes.frames);
   if (header->frames < header->expected_frames && header->missing == NULL)
-    header->missing = g_strdup_printf ("%s holds " D " frames, not the " D " that its .hdr file says.", path,
-                                       header->frames, header->expected_frames);
+    header->missing = g_strdup_printf ("%s holds " D " frames, not the " D " that its .hdr file says.", path, header->frames,
+                                       header->expected_frames);
 }
 
 /* The .mib of a .hdr, or the other way round: the same name, or (for a series) the name without its digits.
@@ -114,8 +113,8 @@ open_mib (const char *path, const SbAcquisitionOptions *options, SbHeader *heade
     g_ptr_array_add (header->files, g_strdup (data));
   SbFlatFile *file = flatfile_open (data, error);
   Mib *mib = g_new0 (Mib, 1);
-  gboolean good = file != NULL && mib_header_read (file, data, &mib->header, error) &&
-                  mib_header_describe (&mib->header, data, header, &layout, error);
+  gboolean good = file != NULL && mib_header_read (file, data, &mib->header, error)
+                  && mib_header_describe (&mib->header, data, header, &layout, error);
   flatfile_close (file);
   if (good) {
     mib->frames = frameset_new (&layout);

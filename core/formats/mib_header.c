@@ -12,8 +12,7 @@ whole (const char *field)
 {
   g_autofree char *plain = g_strstrip (g_strdup (field != NULL ? field : ""));
   gsize n = strlen (plain);
-  return n >= 1 && n <= 12 && strspn (plain, "0123456789") == n ? (gint64)g_ascii_strtoull (plain, NULL, 10)
-                                                                : -1;
+  return n >= 1 && n <= 12 && strspn (plain, "0123456789") == n ? (gint64)g_ascii_strtoull (plain, NULL, 10) : -1;
 }
 
 /* "2x2", "Nx1", "2x2G"; N stands for the number of chips. */
@@ -68,10 +67,9 @@ parse (char *text, SbMibHeader *mib)
   mib->raw = strcmp (type, "R64") == 0;
   mib->bits = mib->raw ? 64 : type[0] == 'U' ? (int)whole (type + 1) : 0;
   mib->depth = find_depth (fields);
-  return mib->number >= 0 && mib->chips >= 1 && mib->width >= 1 && mib->width <= MOST_SIDE &&
-         mib->height >= 1 && mib->height <= MOST_SIDE &&
-         (mib->bits == 8 || mib->bits == 16 || mib->bits == 32 || mib->bits == 64) &&
-         mib->bytes >= LEAST_HEADER && mib->bytes <= MOST_HEADER && parse_layout (fields[7], mib);
+  return mib->number >= 0 && mib->chips >= 1 && mib->width >= 1 && mib->width <= MOST_SIDE && mib->height >= 1
+         && mib->height <= MOST_SIDE && (mib->bits == 8 || mib->bits == 16 || mib->bits == 32 || mib->bits == 64)
+         && mib->bytes >= LEAST_HEADER && mib->bytes <= MOST_HEADER && parse_layout (fields[7], mib);
 }
 
 gboolean
@@ -92,8 +90,8 @@ mib_header_read (SbFlatFile *file, const char *path, SbMibHeader *mib, GError **
       return FALSE;
     if (got < bytes)
       return sb_fail (error, SB_ERROR_IO,
-                      "%s is truncated (have %" G_GINT64_FORMAT
-                      " bytes, its header alone has %" G_GINT64_FORMAT " bytes): copy it again.",
+                      "%s is truncated (have %" G_GINT64_FORMAT " bytes, its header alone has %" G_GINT64_FORMAT
+                      " bytes): copy it again.",
                       path, flatfile_size (file), bytes);
     for (gint64 i = 0; i < bytes; i++)
       if (text[i] == '\0')
@@ -118,8 +116,7 @@ mib_header_mask (const SbMibHeader *mib, SbHeader *header)
   }
   /* Fewer rows of each chip: the gap is as wide as that between columns. */
   gint64 pixels = size[1] - gap[0] * (mib->layout[1] - 1);
-  if (mib->layout[1] > 1 && gap[1] == 0 && pixels > 0 && pixels < mib->layout[1] * CHIP &&
-      pixels % mib->layout[1] == 0) {
+  if (mib->layout[1] > 1 && gap[1] == 0 && pixels > 0 && pixels < mib->layout[1] * CHIP && pixels % mib->layout[1] == 0) {
     gap[1] = gap[0];
     chip[1] = pixels / mib->layout[1];
   }
@@ -135,15 +132,13 @@ mib_header_mask (const SbMibHeader *mib, SbHeader *header)
       marked[0] += y == 0 && in_col;
       marked[1] += x == 0 && in_row;
     }
-  g_ptr_array_add (header->warnings,
-                   g_strdup_printf ("%" G_GINT64_FORMAT " columns and %" G_GINT64_FORMAT
-                                    " rows between the chips are filled in, not measured; they are masked.",
-                                    marked[0], marked[1]));
+  g_ptr_array_add (header->warnings, g_strdup_printf ("%" G_GINT64_FORMAT " columns and %" G_GINT64_FORMAT
+                                                      " rows between the chips are filled in, not measured; they are masked.",
+                                                      marked[0], marked[1]));
 }
 
 gboolean
-mib_header_describe (const SbMibHeader *mib, const char *path, SbHeader *header, SbFrameLayout *layout,
-                     GError **error)
+mib_header_describe (const SbMibHeader *mib, const char *path, SbHeader *header, SbFrameLayout *layout, GError **error)
 {
   SbStored stored = { .size = (gsize)mib->bits / 8, .swap = G_BYTE_ORDER == G_LITTLE_ENDIAN };
   header->detector_rows = mib->height;

@@ -19,8 +19,8 @@ typedef struct SbMibHeader {
 /* The header of the first frame. FALSE with an error: not one that we can read. */
 gboolean mib_header_read (SbFlatFile *file, const char *path, SbMibHeader *mib, GError **error);
 /* Detector shape, number type, saturation; the layout of the frames in the file. */
-gboolean mib_header_describe (const SbMibHeader *mib, const char *path, SbHeader *header,
-                              SbFrameLayout *layout, GError **error);
+gboolean mib_header_describe (const SbMibHeader *mib, const char *path, SbHeader *header, SbFrameLayout *layout,
+                              GError **error);
 /* Masks the pixels between the chips, which hold copies or nothing; only with frames that are there: what a header claims
  * by itself is not worth gigabytes. */
 void mib_header_mask (const SbMibHeader *mib, SbHeader *header);
@@ -39,7 +39,6 @@ SbMibNotes mib_notes_read (const char *path);
 char *mib_stem (const char *path);
 /* Adds the frames of the opened file, and of those that come before and after it, to set. */
 gboolean mib_series_add (const char *path, const SbMibHeader *mib, const SbFrameLayout *layout,
-                         const SbAcquisitionOptions *options, SbFrameSet *set, SbHeader *header,
-                         GError **error);
+                         const SbAcquisitionOptions *options, SbFrameSet *set, SbHeader *header, GError **error);
 
 #endif

@@ -16,8 +16,7 @@ mib_raw_shape (const SbMibHeader *mib, gint64 *rows, gint64 *cols)
   /* Columns of a chip come in whole words. 24 bit: two frames of 12 bit side by side, as far as width goes.
    */
   gint64 group = mib->depth == 1 ? 64 : mib->depth == 6 ? 8 : mib->depth == 12 ? 4 : mib->depth == 24 ? 8 : 0;
-  if (group == 0 || mib->width % (quad ? group * QUAD : group) != 0 || (mib->chips != 1 && !quad) ||
-      (quad && mib->depth == 24))
+  if (group == 0 || mib->width % (quad ? group * QUAD : group) != 0 || (mib->chips != 1 && !quad) || (quad && mib->depth == 24))
     return 0;
   *rows = quad ? 2 * mib->height : mib->height;
   *cols = quad || mib->depth == 24 ? mib->width / 2 : mib->width;

@@ -43,8 +43,8 @@ mib_stem (const char *path)
 static gboolean
 is_alike (const SbMibHeader *a, const SbMibHeader *b)
 {
-  return a->bytes == b->bytes && a->width == b->width && a->height == b->height && a->bits == b->bits &&
-         a->depth == b->depth && a->raw == b->raw && a->chips == b->chips;
+  return a->bytes == b->bytes && a->width == b->width && a->height == b->height && a->bits == b->bits && a->depth == b->depth
+         && a->raw == b->raw && a->chips == b->chips;
 }
 
 /* Adds path if its header can be read and is like that of the opened file. */
@@ -108,8 +108,7 @@ is_ambiguous (const Member *member, int found, GError **error)
   if (found != SEVERAL)
     return FALSE;
   sb_fail (error, SB_ERROR_DATA,
-           "Several files of that name stand beside frames " D " to " D
-           " (%s): move those of other acquisitions "
+           "Several files of that name stand beside frames " D " to " D " (%s): move those of other acquisitions "
            "elsewhere.",
            member->number - 1, member->number + member->frames - 2, member->path);
   return TRUE;
@@ -151,20 +150,18 @@ find_chain (const GArray *members, const char *path, GHashTable *ends, GError **
 
 /* Says what is not there before or behind the files of the chain. */
 static gboolean
-check_chain (const GArray *members, const GArray *chain, GHashTable *ends,
-             const SbAcquisitionOptions *options, SbHeader *header, GError **error)
+check_chain (const GArray *members, const GArray *chain, GHashTable *ends, const SbAcquisitionOptions *options,
+             SbHeader *header, GError **error)
 {
   const Member *all = (const Member *)members->data;
   const Member *first = &all[g_array_index (chain, guint, 0)];
   const Member *last = &all[g_array_index (chain, guint, chain->len - 1)];
   gint64 asked = 0, end = last->number + last->frames;
-  if (options->scan_shape[0] <= 0 ||
-      __builtin_mul_overflow (options->scan_shape[0], options->scan_shape[1], &asked))
+  if (options->scan_shape[0] <= 0 || __builtin_mul_overflow (options->scan_shape[0], options->scan_shape[1], &asked))
     asked = 0;
   if (first->number > 1 && asked != header->frames)
     return sb_fail (error, SB_ERROR_IO,
-                    "%s begins with frame " D
-                    " of its series and the files before it are missing: copy them into "
+                    "%s begins with frame " D " of its series and the files before it are missing: copy them into "
                     "the same folder, or give the scan_shape of the " D " frames that are there.",
                     first->path, first->number - 1, header->frames);
   /* A later file that follows none belongs to this series, beyond a gap. */
@@ -172,9 +169,8 @@ check_chain (const GArray *members, const GArray *chain, GHashTable *ends,
     if (all[i].number > end && g_hash_table_lookup (ends, &all[i].number) == NULL) {
       header->expected_frames = all[members->len - 1].number + all[members->len - 1].frames - first->number;
       if (header->missing == NULL)
-        header->missing =
-            g_strdup_printf ("Frames " D " to " D " are missing before %s: copy the files between.", end - 1,
-                             all[i].number - 2, all[i].path);
+        header->missing = g_strdup_printf ("Frames " D " to " D " are missing before %s: copy the files between.", end - 1,
+                                           all[i].number - 2, all[i].path);
       break;
     }
   return TRUE;
@@ -182,8 +178,8 @@ check_chain (const GArray *members, const GArray *chain, GHashTable *ends,
 
 /* Takes the files of the series into the frame set. */
 static void
-add_chain (SbFrameSet *set, const char *path, const GArray *members, const GArray *chain,
-           const SbFrameLayout *layout, SbHeader *header)
+add_chain (SbFrameSet *set, const char *path, const GArray *members, const GArray *chain, const SbFrameLayout *layout,
+           SbHeader *header)
 {
   for (guint i = 0; i < chain->len; i++) {
     const Member *member = &g_array_index (members, Member, g_array_index (chain, guint, i));
@@ -197,8 +193,8 @@ add_chain (SbFrameSet *set, const char *path, const GArray *members, const GArra
 }
 
 gboolean
-mib_series_add (const char *path, const SbMibHeader *mib, const SbFrameLayout *layout,
-                const SbAcquisitionOptions *options, SbFrameSet *set, SbHeader *header, GError **error)
+mib_series_add (const char *path, const SbMibHeader *mib, const SbFrameLayout *layout, const SbAcquisitionOptions *options,
+                SbFrameSet *set, SbHeader *header, GError **error)
 {
   g_autoptr (GArray) members = find_members (path, mib, layout);
   if (members->len == 0)

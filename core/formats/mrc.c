@@ -107,8 +107,7 @@ find_info (const char *path, SbHeader *header)
   char *cut = has_suffix (base, "_movie.mrc") ? strrchr (base, '_') : NULL; /* not the images beside it */
   for (int tries = 0; cut != NULL && cut > base && tries < 4; tries++, cut = strrchr (base, '_')) {
     *cut = '\0';
-    g_autofree char *name = g_strconcat (base, "_info.txt", NULL),
-                    *info = g_build_filename (folder, name, NULL);
+    g_autofree char *name = g_strconcat (base, "_info.txt", NULL), *info = g_build_filename (folder, name, NULL);
     SbFlatFile *file = g_file_test (info, G_FILE_TEST_IS_REGULAR) ? flatfile_open (info, NULL) : NULL;
     if (file == NULL)
       continue;
@@ -126,8 +125,7 @@ find_info (const char *path, SbHeader *header)
 
 /* What the camera's software noted of the scan. */
 static gboolean
-apply_info (char *const *lines, const char *path, const SbAcquisitionOptions *options, SbHeader *header,
-            GError **error)
+apply_info (char *const *lines, const char *path, const SbAcquisitionOptions *options, SbHeader *header, GError **error)
 {
   double volts = info_number (lines, "Instrument Accelerating Voltage (V)");
   header->energy = volts > 1e3 && volts < 1e7 ? volts / 1e3 : NAN;
@@ -145,11 +143,10 @@ apply_info (char *const *lines, const char *path, const SbAcquisitionOptions *op
   if (kind != NULL && strcmp (kind, "Raster") != 0) {
     if (options->scan_shape[0] > 0)
       return TRUE;
-    return sb_fail (
-        error, SB_ERROR_DATA,
-        "%s was scanned along a list of positions (Scan - Type = %s), not line by line: give the scan_shape "
-        "if the list is one of lines.",
-        path, kind);
+    return sb_fail (error, SB_ERROR_DATA,
+                    "%s was scanned along a list of positions (Scan - Type = %s), not line by line: give the scan_shape "
+                    "if the list is one of lines.",
+                    path, kind);
   }
   double rows = info_number (lines, roi ? "Scan - ROI Size Y" : "Scan - Size Y"),
          cols = info_number (lines, roi ? "Scan - ROI Size X" : "Scan - Size X");
@@ -161,14 +158,13 @@ apply_info (char *const *lines, const char *path, const SbAcquisitionOptions *op
 }
 
 static gboolean
-choose_dtype (const guint8 *head, gboolean big, char *const *lines, const char *path, SbStored *stored,
-              gboolean *half, GError **error)
+choose_dtype (const guint8 *head, gboolean big, char *const *lines, const char *path, SbStored *stored, gboolean *half,
+              GError **error)
 {
   guint32 mode = bytes_u32 (head + 12, big);
   gboolean imod = bytes_u32 (head + IMOD_STAMP, big) == IMOD_MARK;
-  gboolean bytes_unsigned =
-      (imod && !(bytes_u32 (head + IMOD_STAMP + 4, big) & 1)) ||
-      (lines != NULL && info_is (lines, "Autosave Counted Movie Pixel Format", "uint8"));
+  gboolean bytes_unsigned = (imod && !(bytes_u32 (head + IMOD_STAMP + 4, big) & 1))
+                            || (lines != NULL && info_is (lines, "Autosave Counted Movie Pixel Format", "uint8"));
   const char *name = mode == 0    ? (bytes_unsigned ? "u1" : "i1")
                      : mode == 1  ? "<i2"
                      : mode == 2  ? "<f4"
@@ -176,10 +172,8 @@ choose_dtype (const guint8 *head, gboolean big, char *const *lines, const char *
                      : mode == 12 ? "<f4"
                                   : NULL;
   if (name == NULL)
-    return sb_fail (
-        error, SB_ERROR_DATA,
-        "%s holds numbers of MRC mode %u, which are not counts: save it in mode 0, 1, 2, 6 or 12.", path,
-        mode);
+    return sb_fail (error, SB_ERROR_DATA,
+                    "%s holds numbers of MRC mode %u, which are not counts: save it in mode 0, 1, 2, 6 or 12.", path, mode);
   stored_from_name (name, stored);
   *half = mode == 12;
   stored->swap = stored->size > 1 && big == (G_BYTE_ORDER == G_LITTLE_ENDIAN);
@@ -187,8 +181,7 @@ choose_dtype (const guint8 *head, gboolean big, char *const *lines, const char *
 }
 
 static gboolean
-describe (Mrc *mrc, const guint8 *head, const char *path, gint64 size, char *const *lines, SbHeader *header,
-          GError **error)
+describe (Mrc *mrc, const guint8 *head, const char *path, gint64 size, char *const *lines, SbHeader *header, GError **error)
 {
   /* The stamp of the byte order is often wrong; a header that makes no sense the other way is not. */
   gboolean big = is_plausible (head, TRUE) && (!is_plausible (head, FALSE) || head[STAMP] == 0x11);
@@ -201,9 +194,8 @@ describe (Mrc *mrc, const guint8 *head, const char *path, gint64 size, char *con
     return FALSE;
   if (wanted < 0 || more < 0 || !frame_layout (&stored, rows, cols, 0, 0, &layout))
     return sb_fail (error, SB_ERROR_DATA,
-                    "%s claims " D " frames of " D " x " D " pixels and " D
-                    " bytes of further headers, which cannot be.",
-                    path, wanted, rows, cols, more);
+                    "%s claims " D " frames of " D " x " D " pixels and " D " bytes of further headers, which cannot be.", path,
+                    wanted, rows, cols, more);
   mrc->pixels = rows * cols;
   if (half) {
     layout.stored = 2 * mrc->pixels;
@@ -239,14 +231,13 @@ open_mrc (const char *path, const SbAcquisitionOptions *options, SbHeader *heade
   gint64 size = file != NULL ? flatfile_size (file) : 0;
   flatfile_close (file);
   if (got >= 0 && got < HEADER)
-    sb_fail (error, SB_ERROR_IO,
-             "%s is truncated (have " D " bytes, its header alone has 1024): copy it again.", path, size);
+    sb_fail (error, SB_ERROR_IO, "%s is truncated (have " D " bytes, its header alone has 1024): copy it again.", path, size);
   if (got < HEADER)
     return NULL;
   Mrc *mrc = g_new0 (Mrc, 1);
   g_auto (GStrv) lines = find_info (path, header);
-  if (!describe (mrc, head, path, size, lines, header, error) ||
-      (lines != NULL && !apply_info (lines, path, options, header, error))) {
+  if (!describe (mrc, head, path, size, lines, header, error)
+      || (lines != NULL && !apply_info (lines, path, options, header, error))) {
     close_mrc ((SbReader *)mrc);
     return NULL;
   }

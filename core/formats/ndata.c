@@ -38,15 +38,14 @@ choose_array (const GPtrArray *entries, const char *path, SbHeader *header)
       best = entry;
   }
   if (arrays > 1)
-    g_ptr_array_add (header->warnings, g_strdup_printf ("%s holds %d arrays; the largest, %s, is used.", path,
-                                                        arrays, best->name));
+    g_ptr_array_add (header->warnings,
+                     g_strdup_printf ("%s holds %d arrays; the largest, %s, is used.", path, arrays, best->name));
   return best;
 }
 
 /* Units, voltage, aperture, from metadata.json where there is one. */
 static gboolean
-read_properties (SbFlatFile *file, const char *path, const GPtrArray *entries, int rank, SbHeader *header,
-                 GError **error)
+read_properties (SbFlatFile *file, const char *path, const GPtrArray *entries, int rank, SbHeader *header, GError **error)
 {
   for (guint i = 0; i < entries->len; i++) {
     const SbZipEntry *entry = entries->pdata[i];
@@ -68,18 +67,15 @@ describe (SbFlatFile *file, const char *path, SbHeader *header, GError **error)
     return FALSE;
   const SbZipEntry *entry = choose_array (entries, path, header);
   if (entry == NULL)
-    return sb_fail (error, SB_ERROR_DATA,
-                    "%s is a ZIP file without an array (data.npy): open the file that it packs.", path);
+    return sb_fail (error, SB_ERROR_DATA, "%s is a ZIP file without an array (data.npy): open the file that it packs.", path);
   if (!entry->is_stored)
-    return sb_fail (error, SB_ERROR_DATA, "%s holds %s compressed: save it with numpy.savez or as .npy.",
-                    path, entry->name);
+    return sb_fail (error, SB_ERROR_DATA, "%s holds %s compressed: save it with numpy.savez or as .npy.", path, entry->name);
   if (!npyarray_describe (file, path, entry->offset, header, error))
     return FALSE;
   if (!read_properties (file, path, entries, header->scan_rows > 0 ? 4 : 3, header, error))
     return FALSE;
   if (cut && header->missing == NULL)
-    g_ptr_array_add (header->warnings,
-                     g_strdup_printf ("The end of %s is missing, and what it says of the optics.", path));
+    g_ptr_array_add (header->warnings, g_strdup_printf ("The end of %s is missing, and what it says of the optics.", path));
   return TRUE;
 }
 

@@ -128,7 +128,8 @@ static void
 read_beam (hid_t file, const char *group, SbHeader *header)
 {
   static const char *const energies[] = { "/instrument/beam/incident_energy", "/sample/beam/incident_energy",
-                                          "/instrument/source/voltage", "/instrument/em_lab/EBEAM_COLUMN/electron_source/voltage" };
+                                          "/instrument/source/voltage",
+                                          "/instrument/em_lab/EBEAM_COLUMN/electron_source/voltage" };
   const char *second = strchr (group + 1, '/');
   g_autofree char *entry = second != NULL ? g_strndup (group, (gsize)(second - group)) : g_strdup (group);
   for (guint i = 0; i < G_N_ELEMENTS (energies) && isnan (header->energy); i++) {

@@ -55,11 +55,10 @@ static gboolean
 take_mask (const guint32 *map, const char *path, SbHeader *header, GError **error)
 {
   if (map == NULL) {
-    g_ptr_array_add (
-        header->warnings,
-        g_strdup_printf ("%s has no pixel_mask of the detector's shape; bad pixels are only found where "
-                         "they stand out.",
-                         path));
+    g_ptr_array_add (header->warnings,
+                     g_strdup_printf ("%s has no pixel_mask of the detector's shape; bad pixels are only found where "
+                                      "they stand out.",
+                                      path));
     return TRUE;
   }
   gsize n = (gsize)(header->detector_rows * header->detector_cols);

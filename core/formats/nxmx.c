@@ -83,8 +83,8 @@ find_channel (const Master *master, const char *path, const char *wanted, GError
   if (g_ascii_string_to_unsigned (wanted, 10, 0, G_MAXINT32, &number, NULL) && (gint64)number < n)
     return (gint64)number;
   sb_fail (error, SB_ERROR_ARGUMENT,
-           "%s has no channel %s: give the name of one, or a number below %" G_GINT64_FORMAT "; they are: %s.", path,
-           wanted, n, names);
+           "%s has no channel %s: give the name of one, or a number below %" G_GINT64_FORMAT "; they are: %s.", path, wanted, n,
+           names);
   return -1;
 }
 
@@ -116,9 +116,8 @@ fill_header (const char *path, const Master *master, gint64 channel, SbHeader *h
   header->saturation = master->saturation > 0 && master->saturation < ones ? master->saturation : ones;
   if (channel >= 0 && master->shape.shape[1] > 1 && master->channels != NULL
       && (gint64)g_strv_length (master->channels) > channel)
-    g_ptr_array_add (header->warnings,
-                     g_strdup_printf ("Channel %s of %" G_GINT64_FORMAT " is used; give channel for another.",
-                                      master->channels[channel], master->shape.shape[1]));
+    g_ptr_array_add (header->warnings, g_strdup_printf ("Channel %s of %" G_GINT64_FORMAT " is used; give channel for another.",
+                                                        master->channels[channel], master->shape.shape[1]));
   master_sidecar (path, header);
 }
 

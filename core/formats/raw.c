@@ -18,13 +18,12 @@ probe (const char *path, const guint8 *head, gsize head_size)
 /* What the user must say, checked; *wanted: frames that the scan shape asks for, or else that the file holds.
  */
 static gboolean
-check_options (const char *path, const SbAcquisitionOptions *options, gint64 size, SbStored *stored,
-               gint64 *wanted, GError **error)
+check_options (const char *path, const SbAcquisitionOptions *options, gint64 size, SbStored *stored, gint64 *wanted,
+               GError **error)
 {
   gint64 frame, after = size - options->header_bytes;
   if (options->detector_shape[0] <= 0 || options->detector_shape[1] <= 0 || options->dtype == NULL)
-    return sb_fail (error, SB_ERROR_ARGUMENT,
-                    "%s is a raw file: give detector_shape and dtype (and scan_shape).", path);
+    return sb_fail (error, SB_ERROR_ARGUMENT, "%s is a raw file: give detector_shape and dtype (and scan_shape).", path);
   if (!stored_from_name (options->dtype, stored))
     return sb_fail (error, SB_ERROR_ARGUMENT,
                     "dtype %s is unknown: give uint8, uint16, uint32, int16, int32, float32 or float64, with "
@@ -33,13 +32,11 @@ check_options (const char *path, const SbAcquisitionOptions *options, gint64 siz
                     options->dtype);
   if (options->header_bytes < 0 || after <= 0)
     return sb_fail (error, SB_ERROR_ARGUMENT,
-                    "header_bytes %" G_GINT64_FORMAT " leaves nothing of %s, which has %" G_GINT64_FORMAT
-                    " bytes.",
+                    "header_bytes %" G_GINT64_FORMAT " leaves nothing of %s, which has %" G_GINT64_FORMAT " bytes.",
                     options->header_bytes, path, size);
   if (__builtin_mul_overflow (options->detector_shape[0], options->detector_shape[1], &frame)
       || __builtin_mul_overflow (frame, (gint64)stored->size, &frame))
-    return sb_fail (error, SB_ERROR_ARGUMENT,
-                    "detector_shape %" G_GINT64_FORMAT ",%" G_GINT64_FORMAT " is too large.",
+    return sb_fail (error, SB_ERROR_ARGUMENT, "detector_shape %" G_GINT64_FORMAT ",%" G_GINT64_FORMAT " is too large.",
                     options->detector_shape[0], options->detector_shape[1]);
   *wanted = after / frame;
   gint64 scan = 0;
@@ -52,8 +49,7 @@ check_options (const char *path, const SbAcquisitionOptions *options, gint64 siz
                     "%s has %" G_GINT64_FORMAT " bytes after %" G_GINT64_FORMAT
                     " header bytes, which is not a whole number of %" G_GINT64_FORMAT " x %" G_GINT64_FORMAT
                     " %s frames: check detector_shape, dtype and header_bytes.",
-                    path, after, options->header_bytes, options->detector_shape[0],
-                    options->detector_shape[1], options->dtype);
+                    path, after, options->header_bytes, options->detector_shape[0], options->detector_shape[1], options->dtype);
   return TRUE;
 }
 

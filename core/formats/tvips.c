@@ -24,8 +24,8 @@ static gboolean
 is_numbered (const char *path)
 {
   gsize n = strlen (path);
-  return n > SUFFIX && g_ascii_strcasecmp (path + n - 6, ".tvips") == 0 && g_ascii_isdigit (path[n - 7]) &&
-         g_ascii_isdigit (path[n - 8]) && g_ascii_isdigit (path[n - 9]);
+  return n > SUFFIX && g_ascii_strcasecmp (path + n - 6, ".tvips") == 0 && g_ascii_isdigit (path[n - 7])
+         && g_ascii_isdigit (path[n - 8]) && g_ascii_isdigit (path[n - 9]);
 }
 
 static gboolean
@@ -66,18 +66,15 @@ read_header (SbFlatFile *file, const char *path, SbFrameLayout *layout, SbHeader
          before = bytes_u32 (head + 4, FALSE) == 1 ? OLD_FRAME_HEADER : (gint32)bytes_u32 (head + 48, FALSE);
   SbStored stored;
   stored_from_name (bits == 8 ? "u1" : "<u2", &stored);
-  if ((bits != 8 && bits != 16) || before < 0 || before > MOST_FRAME_HEADER ||
-      !frame_layout (&stored, rows, cols, before, 0, layout))
-    return sb_fail (error, SB_ERROR_DATA,
-                    "%s claims frames of %d x %d pixels of %d bit behind %d bytes each, which cannot be.",
+  if ((bits != 8 && bits != 16) || before < 0 || before > MOST_FRAME_HEADER
+      || !frame_layout (&stored, rows, cols, before, 0, layout))
+    return sb_fail (error, SB_ERROR_DATA, "%s claims frames of %d x %d pixels of %d bit behind %d bytes each, which cannot be.",
                     path, rows, cols, bits, before);
   header->detector_rows = rows;
   header->detector_cols = cols;
   header->dtype = stored.dtype;
   /* kV by the maker's description, V in what other programs write. */
-  header->energy = volts >= 10 && volts <= 2000         ? volts
-                   : volts >= 10000 && volts <= 2000000 ? volts / 1e3
-                                                        : NAN;
+  header->energy = volts >= 10 && volts <= 2000 ? volts : volts >= 10000 && volts <= 2000000 ? volts / 1e3 : NAN;
   return TRUE;
 }
 
@@ -164,8 +161,7 @@ find_scan (const Positions *positions, gint64 *lead, gint64 shape[2])
 
 /* Leaves out what stands before the scan and behind it. */
 static void
-apply_scan (const char *path, const SbFrameLayout *layout, const SbAcquisitionOptions *options,
-            SbHeader *header, gint64 *lead)
+apply_scan (const char *path, const SbFrameLayout *layout, const SbAcquisitionOptions *options, SbHeader *header, gint64 *lead)
 {
   SbFrameLayout heads = { .stored = SCAN_Y + 4, .pixels = SCAN_Y + 4, .size = 1 };
   SbHeader copy = { .files = g_ptr_array_new_with_free_func (g_free) };
@@ -181,9 +177,8 @@ apply_scan (const char *path, const SbFrameLayout *layout, const SbAcquisitionOp
     header->scan_cols = shape[1];
     header->frames -= *lead + behind;
     if (*lead + behind > 0)
-      g_ptr_array_add (
-          header->warnings,
-          g_strdup_printf (D " frames before and " D " behind the scan are left out.", *lead, behind));
+      g_ptr_array_add (header->warnings,
+                       g_strdup_printf (D " frames before and " D " behind the scan are left out.", *lead, behind));
   }
   frameset_free (positions.set);
   g_ptr_array_unref (copy.files);
@@ -210,8 +205,7 @@ open_tvips (const char *path, const SbAcquisitionOptions *options, SbHeader *hea
   SbFlatFile *file = there ? flatfile_open (first, error) : NULL;
   SbFrameLayout layout;
   if (!there)
-    sb_fail (error, SB_ERROR_IO, "%s is missing, the first file of the series of %s: copy it beside it.",
-             first, path);
+    sb_fail (error, SB_ERROR_IO, "%s is missing, the first file of the series of %s: copy it beside it.", first, path);
   gboolean good = file != NULL && read_header (file, first, &layout, header, error);
   flatfile_close (file);
   if (!good)

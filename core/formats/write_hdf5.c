@@ -49,8 +49,7 @@ put_number_attribute (hid_t at, const char *name, double value)
 
 /* No times in the file. Returns the open dataset. */
 static hid_t
-put_dataset (hid_t at, const char *name, hid_t file_type, hid_t type, int n_dims, const hsize_t *dims,
-             const void *data)
+put_dataset (hid_t at, const char *name, hid_t file_type, hid_t type, int n_dims, const hsize_t *dims, const void *data)
 {
   hid_t how = H5Pcreate (H5P_DATASET_CREATE);
   H5Pset_obj_track_times (how, FALSE);
@@ -218,8 +217,7 @@ put_info (hid_t file, json_t *info)
 static gboolean
 mark_as_picture (hid_t dataset)
 {
-  return put_text_attribute (dataset, "CLASS", "IMAGE")
-         && put_text_attribute (dataset, "IMAGE_VERSION", "1.2")
+  return put_text_attribute (dataset, "CLASS", "IMAGE") && put_text_attribute (dataset, "IMAGE_VERSION", "1.2")
          && put_text_attribute (dataset, "IMAGE_SUBCLASS", "IMAGE_TRUECOLOR")
          && put_text_attribute (dataset, "INTERLACE_MODE", "INTERLACE_PIXEL");
 }
@@ -231,13 +229,11 @@ put_array (hid_t file, const SbArray *array)
   hsize_t dims[3];
   for (int i = 0; i < array->n_dims; i++)
     dims[i] = (hsize_t)array->shape[i];
-  hid_t dataset = array->bytes ? put_dataset (file, array->name, H5T_STD_U8LE, H5T_NATIVE_UINT8,
-                                              array->n_dims, dims, array->pixels)
-                               : put_dataset (file, array->name, H5T_IEEE_F32LE, H5T_NATIVE_FLOAT,
-                                              array->n_dims, dims, array->data);
+  hid_t dataset = array->bytes
+                      ? put_dataset (file, array->name, H5T_STD_U8LE, H5T_NATIVE_UINT8, array->n_dims, dims, array->pixels)
+                      : put_dataset (file, array->name, H5T_IEEE_F32LE, H5T_NATIVE_FLOAT, array->n_dims, dims, array->data);
   gboolean good = dataset >= 0 && put_text_attribute (dataset, "long_name", array->title)
-                  && put_text_attribute (dataset, "unit", array->unit)
-                  && put_text_attribute (dataset, "units", array->unit)
+                  && put_text_attribute (dataset, "unit", array->unit) && put_text_attribute (dataset, "units", array->unit)
                   && put_attribute (dataset, "step", H5T_NATIVE_DOUBLE, (hsize_t)array->n_dims, array->step)
                   && (!array->bytes || mark_as_picture (dataset));
   for (int i = 0; good && i < array->n_dims; i++) {
@@ -277,8 +273,7 @@ put_nexus_data (hid_t file, hid_t entry, const SbArray *array)
     return FALSE;
   hid_t type = text_type ("1234567");
   gboolean good = H5Lcreate_hard (file, array->name, group, "data", H5P_DEFAULT, H5P_DEFAULT) >= 0
-                  && put_text_attribute (group, "signal", "data")
-                  && put_text_attribute (group, "title", array->title)
+                  && put_text_attribute (group, "signal", "data") && put_text_attribute (group, "title", array->title)
                   && put_attribute (group, "axes", type, 2, axes) && put_axis (group, array, 0, axes[0])
                   && put_axis (group, array, 1, axes[1]);
   H5Tclose (type);
@@ -293,8 +288,7 @@ put_nexus (hid_t file, const SbResult *result)
   for (guint i = 0; good && i < result->arrays->len; i++)
     good = put_nexus_data (file, entry, g_ptr_array_index (result->arrays, i));
   if (good && result->arrays->len > 0)
-    good =
-        put_text_attribute (entry, "default", ((const SbArray *)g_ptr_array_index (result->arrays, 0))->name);
+    good = put_text_attribute (entry, "default", ((const SbArray *)g_ptr_array_index (result->arrays, 0))->name);
   return entry >= 0 && H5Gclose (entry) >= 0 && good;
 }
 
@@ -311,8 +305,7 @@ put_result (hid_t file, const SbResult *result)
   return put_text_attribute (file, "sideband_version", SB_VERSION)
          && put_text_attribute (file, "kind", result_is_calibration (result) ? "calibration" : "result")
          && put_text_attribute (file, "arrays", names->str) && put_text_attribute (file, "NX_class", "NXroot")
-         && put_text_attribute (file, "default", "entry") && put_info (file, result->info)
-         && put_nexus (file, result);
+         && put_text_attribute (file, "default", "entry") && put_info (file, result->info) && put_nexus (file, result);
 }
 
 static gboolean

@@ -110,8 +110,7 @@ static gboolean
 write_py4dstem (const SbResult *result, const char *path, GError **error)
 {
   return write_keywords (result, path, "polar_parameters",
-                         "py4DSTEM.process.phase.SingleslicePtychography (datacube=..., **json.load (file)[\"probe\"])",
-                         error);
+                         "py4DSTEM.process.phase.SingleslicePtychography (datacube=..., **json.load (file)[\"probe\"])", error);
 }
 
 static void
@@ -133,9 +132,11 @@ write_ptyrad (const SbResult *result, const char *path, GError **error)
     return FALSE;
   g_autofree char *frame = frame_of (result);
   g_autoptr (GString) text = g_string_new (NULL);
-  g_string_append_printf (text, "# %s\n# Parameters of PtyRAD that a fit knows, to be put into a complete file:\n"
+  g_string_append_printf (text,
+                          "# %s\n# Parameters of PtyRAD that a fit knows, to be put into a complete file:\n"
                           "# kV, mrad, angstrom, degrees from the fast scan axis (columns); C10 = -defocus;\n# %s\n"
-                          "init_params:\n", marker, frame);
+                          "init_params:\n",
+                          marker, frame);
   yaml_number (text, "  ", "probe_kv", optics_of (result, "energy"));
   yaml_number (text, "  ", "probe_conv_angle", optics_of (result, "semiangle"));
   if (json_is_number (json_array_get (step, 1)))

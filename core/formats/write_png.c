@@ -70,8 +70,8 @@ encode (png_structp png, png_infop info, FILE *file, const Picture *picture, con
     return FALSE;
   png_init_io (png, file);
   png_set_IHDR (png, info, (png_uint_32)picture->cols, (png_uint_32)picture->rows, 8,
-                grey != NULL ? PNG_COLOR_TYPE_GRAY : PNG_COLOR_TYPE_RGB, PNG_INTERLACE_NONE,
-                PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+                grey != NULL ? PNG_COLOR_TYPE_GRAY : PNG_COLOR_TYPE_RGB, PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT,
+                PNG_FILTER_TYPE_DEFAULT);
   png_set_compression_level (png, LEVEL);
   /* pHYs is the printed size (300 dpi); a specimen's pixels a metre do not fit its 31 bits */
   png_set_pHYs (png, info, 11811, 11811, PNG_RESOLUTION_METER);
@@ -108,8 +108,7 @@ write_file (const Picture *picture, const char *path, GError **error)
 static char *
 describe (const SbArray *array)
 {
-  char row[G_ASCII_DTOSTR_BUF_SIZE], col[G_ASCII_DTOSTR_BUF_SIZE], low[G_ASCII_DTOSTR_BUF_SIZE],
-      high[G_ASCII_DTOSTR_BUF_SIZE];
+  char row[G_ASCII_DTOSTR_BUF_SIZE], col[G_ASCII_DTOSTR_BUF_SIZE], low[G_ASCII_DTOSTR_BUF_SIZE], high[G_ASCII_DTOSTR_BUF_SIZE];
   double range[2];
   if (array->bytes)
     return g_strdup (array->title);
@@ -118,8 +117,8 @@ describe (const SbArray *array)
   g_ascii_formatd (col, sizeof col, "%.6g", array->step[1]);
   g_ascii_formatd (low, sizeof low, "%.6g", range[0]);
   g_ascii_formatd (high, sizeof high, "%.6g", range[1]);
-  return g_strdup_printf ("%s; black %s, white %s %s; samples %s x %s %s (row x column)", array->title, low,
-                          high, array->unit, row, col, array->axis_unit[0]);
+  return g_strdup_printf ("%s; black %s, white %s %s; samples %s x %s %s (row x column)", array->title, low, high, array->unit,
+                          row, col, array->axis_unit[0]);
 }
 
 static gboolean
@@ -129,8 +128,8 @@ write_png (const SbResult *result, const char *path, GError **error)
   g_autofree guint8 *drawn = NULL;
   Picture picture = { NULL };
   if (phase != NULL && !phase->bytes && phase->n_dims == 2) {
-    drawn = picture_image (phase->data, phase->shape[0], phase->shape[1], phase->step[0], phase->step[1],
-                           phase->unit, &picture.rows, &picture.cols);
+    drawn = picture_image (phase->data, phase->shape[0], phase->shape[1], phase->step[0], phase->step[1], phase->unit,
+                           &picture.rows, &picture.cols);
     picture.rgb = drawn;
   } else if (made != NULL && made->bytes && made->n_dims == 3 && made->shape[2] == 3) {
     phase = made;
@@ -187,7 +186,7 @@ write_detector (const SbResult *result, const char *path, GError **error)
     return sb_fail (error, SB_ERROR_ARGUMENT, "there is no image of a virtual detector; save that of detector");
   int first = array->n_dims - 2;
   gint64 n = first > 0 ? array->shape[0] : 1, rows = array->shape[first], cols = array->shape[first + 1];
-  g_autofree float *row = g_try_new (float, n * rows * cols);
+  g_autofree float *row = g_try_new (float, n *rows *cols);
   for (gint64 i = 0; row != NULL && i < n * rows; i++)
     memcpy (row + (i % rows * n + i / rows) * cols, array->data + i * cols, (gsize)cols * sizeof (float));
   g_autofree guint8 *drawn = row == NULL ? NULL

@@ -17,8 +17,8 @@ static gboolean
 usable (const SbArray *array, const SbArray *first)
 {
   return array != NULL && !array->bytes && array->n_dims == 2 && array_size (array) > 0
-         && array_size (array) < ((gint64)1 << 31) / (gint64)sizeof (float)
-         && array->shape[0] == first->shape[0] && array->shape[1] == first->shape[1];
+         && array_size (array) < ((gint64)1 << 31) / (gint64)sizeof (float) && array->shape[0] == first->shape[0]
+         && array->shape[1] == first->shape[1];
 }
 
 static gboolean
@@ -48,8 +48,7 @@ write_tiff (const SbResult *result, const char *path, GError **error)
     const SbArray *array = result_find (result, names[i]);
     if (!usable (array, n_pages > 0 ? pages[0].array : array)) {
       if (i == 0)
-        return sb_fail (error, SB_ERROR_ARGUMENT,
-                        "there is no phase image, or it is larger than 2 GB; save it as hdf5");
+        return sb_fail (error, SB_ERROR_ARGUMENT, "there is no phase image, or it is larger than 2 GB; save it as hdf5");
       continue;
     }
     pages[n_pages++].array = array;
@@ -99,8 +98,8 @@ has_our_tag (FILE *file)
     if ((entry[0] | (guint)entry[1] << 8) != TAG_SOFTWARE)
       continue;
     memcpy (&at, entry + 8, 4);
-    return fseek (file, (long)GUINT32_FROM_LE (at), SEEK_SET) == 0
-           && fread (text, 1, sizeof text, file) == sizeof text && memcmp (text, wanted, sizeof text) == 0;
+    return fseek (file, (long)GUINT32_FROM_LE (at), SEEK_SET) == 0 && fread (text, 1, sizeof text, file) == sizeof text
+           && memcmp (text, wanted, sizeof text) == 0;
   }
   return FALSE;
 }

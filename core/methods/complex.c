@@ -20,8 +20,11 @@ normal_from_sums (const double *s)
 {
   double aa = s[0], bb = s[1], re = s[2], im = s[3];
   double complex ha = s[4] + I * s[5], hb = s[6] + I * s[7];
-  return (Normal){ .ff = MAX (aa + bb - 2 * re, 0), .ee = MAX (aa + bb + 2 * re, 0), .fe = -I * (aa - bb) + 2 * im,
-                   .hf = -I * (ha - hb), .he = ha + hb };
+  return (Normal){ .ff = MAX (aa + bb - 2 * re, 0),
+                   .ee = MAX (aa + bb + 2 * re, 0),
+                   .fe = -I * (aa - bb) + 2 * im,
+                   .hf = -I * (ha - hb),
+                   .he = ha + hb };
 }
 
 /* An infinite weight holds that part at zero. */
@@ -89,8 +92,7 @@ complex_solve (const SbFineGrid *grid, const double *sums, double noise, double 
     return TRUE;
   }
   g_autofree gint64 *order = sb_alloc (n, sizeof (gint64), "The rings of the regularisation", error);
-  g_autofree gint64 *start = order != NULL ? sb_alloc (n + 1, sizeof (gint64), "The rings of the regularisation", error)
-                                           : NULL;
+  g_autofree gint64 *start = order != NULL ? sb_alloc (n + 1, sizeof (gint64), "The rings of the regularisation", error) : NULL;
   if (start == NULL)
     return FALSE;
   gint64 rings = fine_grid_rings (grid, order, start);

@@ -19,7 +19,7 @@ typedef struct Sums {
   SbAliasGroups *groups;
   SbkModel model;
   double *values;
-  gint64 first;  /* first group; -1: none yet */
+  gint64 first; /* first group; -1: none yet */
   SbkAliases slab;
 } Sums;
 
@@ -39,10 +39,10 @@ sums_need (Sums *sums, gint64 first, SbProgress *progress, GError **error)
 
 typedef struct Rings {
   gint64 n;
-  gint64 *ring;    /* [fine.n] */
-  double *matrix;  /* [n * n] sum |M_ml|^2 */
-  double *excess;  /* [n] sum |h_m|^2 - noise M_mm */
-  double *power;   /* [n] */
+  gint64 *ring;   /* [fine.n] */
+  double *matrix; /* [n * n] sum |M_ml|^2 */
+  double *excess; /* [n] sum |h_m|^2 - noise M_mm */
+  double *power;  /* [n] */
 } Rings;
 
 static void
@@ -194,8 +194,7 @@ dealiased_solve (SbSpectrum *spectrum, const SbFineGrid *grid, const SbCoordinat
   g_autofree double *ridge = NULL;
   sums.values = values;
   if (x == NULL
-      || (isnan (eps)
-          && (ridge = ridge_from_noise (&sums, grid, spectrum_noise (spectrum), progress, error)) == NULL))
+      || (isnan (eps) && (ridge = ridge_from_noise (&sums, grid, spectrum_noise (spectrum), progress, error)) == NULL))
     return FALSE;
   for (gint64 first = 0; first < groups->n_groups; first += sums.slab.n_groups)
     if (!sums_need (&sums, first, progress, error) || !solve_slab (&sums, ridge, eps, x, phi, error)

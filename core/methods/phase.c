@@ -52,8 +52,7 @@ phase_solve (const SbFineGrid *grid, const double *sums, double noise, double ep
     return TRUE;
   }
   g_autofree gint64 *order = sb_alloc (n, sizeof (gint64), "The rings of the regularisation", error);
-  g_autofree gint64 *start = order != NULL ? sb_alloc (n + 1, sizeof (gint64), "The rings of the regularisation", error)
-                                           : NULL;
+  g_autofree gint64 *start = order != NULL ? sb_alloc (n + 1, sizeof (gint64), "The rings of the regularisation", error) : NULL;
   if (start == NULL)
     return FALSE;
   gint64 rings = fine_grid_rings (grid, order, start);

@@ -19,8 +19,7 @@ generate (const SbSimulation *s, const SbSimulationOptions *o, SbProgress *progr
   SbRecipe recipe = { .mixture = o->mixture, .cell = { s->period[0], s->period[1], s->thickness } };
   recipe.density = !isnan (o->density) ? o->density : film ? FILM_DENSITY : COLUMN_DENSITY;
   recipe.min_distance = !isnan (o->min_distance) ? o->min_distance : film ? FILM_DISTANCE : COLUMN_DISTANCE;
-  return film ? specimen_film (&recipe, &random, progress, error)
-              : specimen_columns (&recipe, &random, progress, error);
+  return film ? specimen_film (&recipe, &random, progress, error) : specimen_columns (&recipe, &random, progress, error);
 }
 
 /* The corners of the simulation's period in the scan's frame. */
@@ -75,14 +74,12 @@ repeat (const SbSimulation *s, const SbSpecimen *read, GError **error)
   for (guint n = 0; n < read->atoms->len; n++)
     for (double i = first[0]; i <= last[0]; i++)
       for (double j = first[1]; j <= last[1]; j++)
-        take (s, &g_array_index (read->atoms, SbAtom, n), i * read->cell[0] + shift[0],
-              j * read->cell[1] + shift[1], out);
+        take (s, &g_array_index (read->atoms, SbAtom, n), i * read->cell[0] + shift[0], j * read->cell[1] + shift[1], out);
   return g_steal_pointer (&out);
 }
 
 SbSpecimen *
-atoms_make (const SbSimulation *s, const SbSimulationOptions *o, const SbSpecimen *read, SbProgress *progress,
-            GError **error)
+atoms_make (const SbSimulation *s, const SbSimulationOptions *o, const SbSpecimen *read, SbProgress *progress, GError **error)
 {
   if (g_strcmp0 (o->specimen, "empty") == 0)
     return specimen_new ();

@@ -5,7 +5,7 @@
 #include "core/simulate/setup.h"
 
 /* read: the atoms of specimen = file, in the scan's frame; NULL otherwise. */
-SbSpecimen *atoms_make (const SbSimulation *simulation, const SbSimulationOptions *options,
-                        const SbSpecimen *read, SbProgress *progress, GError **error);
+SbSpecimen *atoms_make (const SbSimulation *simulation, const SbSimulationOptions *options, const SbSpecimen *read,
+                        SbProgress *progress, GError **error);
 
 #endif

@@ -52,8 +52,8 @@ encode_frame (gconstpointer data, gsize n, gsize element, guint8 *out)
   for (gsize first = 0; first < whole; first += block) {
     gsize count = MIN (block, whole - first);
     shuffle (in + first * element, planes, count, element);
-    int stored = LZ4_compress_default ((const char *)planes, (char *)out + at + LENGTH,
-                                       (int)(count * element), LZ4_compressBound (BLOCK_BYTES));
+    int stored = LZ4_compress_default ((const char *)planes, (char *)out + at + LENGTH, (int)(count * element),
+                                       LZ4_compressBound (BLOCK_BYTES));
     if (stored <= 0)
       return 0;
     put_big (out + at, (guint64)stored, LENGTH);

@@ -58,8 +58,8 @@ find_prefix (const char *output, char **made, GError **error)
   if (is_folder)
     return g_build_filename (whole, "simulated", NULL);
   if (!folder_exists (folder)) {
-    sb_fail (error, SB_ERROR_IO,
-             "%s cannot be written: there is no folder %s; make it or give another output.", output, folder);
+    sb_fail (error, SB_ERROR_IO, "%s cannot be written: there is no folder %s; make it or give another output.", output,
+             folder);
     return NULL;
   }
   return g_steal_pointer (&whole);
@@ -89,12 +89,11 @@ files_add (SbFileSet *files, const char *suffix, GError **error)
   g_autofree char *target = g_strconcat (files->prefix, suffix, NULL);
   if (lstat (target, &status) == 0 && (!files->replace || S_ISDIR (status.st_mode))) {
     sb_fail (error, SB_ERROR_IO,
-             "%s exists and is not of a simulation of Sideband; give another output, or force to replace it.",
-             target);
+             "%s exists and is not of a simulation of Sideband; give another output, or force to replace it.", target);
     return NULL;
   }
-  g_ptr_array_add (files->partials, g_strdup_printf ("%s.%d.%d.partial", target, (int)getpid (),
-                                                     g_atomic_int_add (&counter, 1)));
+  g_ptr_array_add (files->partials,
+                   g_strdup_printf ("%s.%d.%d.partial", target, (int)getpid (), g_atomic_int_add (&counter, 1)));
   g_ptr_array_add (files->targets, g_steal_pointer (&target));
   return files->partials->pdata[files->partials->len - 1];
 }
@@ -109,8 +108,7 @@ files_name (const SbFileSet *files, const char *suffix)
 gboolean
 files_fail (const SbFileSet *files, const GError *reason, GError **error)
 {
-  const char *target =
-      files->targets->len > 0 ? files->targets->pdata[files->targets->len - 1] : files->prefix;
+  const char *target = files->targets->len > 0 ? files->targets->pdata[files->targets->len - 1] : files->prefix;
   return result_fail (error, target, "cannot be written", reason);
 }
 

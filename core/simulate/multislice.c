@@ -35,8 +35,7 @@ pixels_along (const SbSimulation *s, int axis)
 /* ---- detector ---- */
 
 gboolean
-binning_init (SbBinning *b, gint64 n, double pitch, gint64 pixels, double centre, double pixel_pitch,
-              GError **error)
+binning_init (SbBinning *b, gint64 n, double pitch, gint64 pixels, double centre, double pixel_pitch, GError **error)
 {
   gsize most = (gsize)n * (gsize)(ceil (pitch / pixel_pitch) + 2);
   b->n = n;
@@ -80,8 +79,7 @@ init_propagator (SbMultislice *m)
   double dz = s->thickness / (double)s->n_slices, points = (double)s->grid[0] * (double)s->grid[1];
   for (gint64 i = 0; i < s->grid[0]; i++)
     for (gint64 j = 0; j < s->grid[1]; j++) {
-      double row = simulation_frequency (s, 0, i), col = simulation_frequency (s, 1, j),
-             k_squared = row * row + col * col;
+      double row = simulation_frequency (s, 0, i), col = simulation_frequency (s, 1, j), k_squared = row * row + col * col;
       double size = k_squared > s->band_limit * s->band_limit ? 0 : 1 / points;
       double turn = G_PI * s->wavelength * dz * k_squared;
       m->propagator[2 * (i * s->grid[1] + j)] = (float)(size * cos (turn));
@@ -96,8 +94,7 @@ init_probe (SbMultislice *m, GError **error)
   const SbSimulation *s = m->simulation;
   double first = s->n_slices > 0 ? -(s->thickness - s->thickness / (double)s->n_slices) / 2 : 0, power = 0;
   for (int a = 0; a < 2; a++)
-    m->reach[a] =
-        MIN ((gint64)ceil ((s->k_max + s->sampling * 1e-3 / s->wavelength) * s->cell[a]), s->grid[a] / 2 - 1);
+    m->reach[a] = MIN ((gint64)ceil ((s->k_max + s->sampling * 1e-3 / s->wavelength) * s->cell[a]), s->grid[a] / 2 - 1);
   gsize most = (gsize)((2 * m->reach[0] + 1) * (2 * m->reach[1] + 1));
   m->place = sb_alloc (most, sizeof *m->place, "the probe", error);
   m->wave = sb_alloc (most, 2 * sizeof *m->wave, "the probe", error);
@@ -111,8 +108,7 @@ init_probe (SbMultislice *m, GError **error)
       if (a <= 0)
         continue;
       double chi = simulation_chi (s, k) + G_PI * s->wavelength * first * k_squared;
-      m->place[m->n_probe] =
-          (gint32)((i + s->grid[0]) % s->grid[0] * s->grid[1] + (j + s->grid[1]) % s->grid[1]);
+      m->place[m->n_probe] = (gint32)((i + s->grid[0]) % s->grid[0] * s->grid[1] + (j + s->grid[1]) % s->grid[1]);
       m->wave[2 * m->n_probe] = (gint16)i;
       m->wave[2 * m->n_probe + 1] = (gint16)j;
       m->probe[m->n_probe++] = a * cexp (-I * chi);
@@ -142,8 +138,7 @@ init_binning (SbMultislice *m, GError **error)
 }
 
 SbMultislice *
-multislice_new (SbEngine *engine, const SbSimulation *s, const SbSpecimen *specimen, SbProgress *progress,
-                GError **error)
+multislice_new (SbEngine *engine, const SbSimulation *s, const SbSpecimen *specimen, SbProgress *progress, GError **error)
 {
   SbMultislice *m = g_new0 (SbMultislice, 1);
   gsize n = (gsize)(s->grid[0] * s->grid[1]);
@@ -153,8 +148,7 @@ multislice_new (SbEngine *engine, const SbSimulation *s, const SbSpecimen *speci
     m->fft = sbk_fft_complex_new (s->grid[0], s->grid[1], FALSE);
     m->propagator = sb_alloc (n, 2 * sizeof *m->propagator, "the propagator", error);
     good = m->propagator != NULL
-           && (m->fft != NULL
-               || sb_fail (error, SB_ERROR_MEMORY, "No memory for the transforms; give a smaller scan."));
+           && (m->fft != NULL || sb_fail (error, SB_ERROR_MEMORY, "No memory for the transforms; give a smaller scan."));
   }
   if (good && s->n_slices > 0) {
     init_propagator (m);
@@ -188,8 +182,7 @@ gpointer
 multislice_scratch (const SbMultislice *m, GError **error)
 {
   const SbSimulation *s = m->simulation;
-  gsize wave = 2 * (gsize)(s->grid[0] * s->grid[1]) * sizeof (float),
-        line = (gsize)pixels_along (s, 1) * sizeof (double);
+  gsize wave = 2 * (gsize)(s->grid[0] * s->grid[1]) * sizeof (float), line = (gsize)pixels_along (s, 1) * sizeof (double);
   gsize turns[2] = { (gsize)(2 * m->reach[0] + 1) * sizeof (double complex),
                      (gsize)(2 * m->reach[1] + 1) * sizeof (double complex) };
   gsize head = (sizeof (Scratch) + 63) / 64 * 64;
@@ -266,10 +259,8 @@ detect (const SbMultislice *m, Scratch *scratch, double *out)
   const SbBinning *rows = &m->binning[0];
   gint64 width = pixels_along (s, 1);
   /* Backward and forward transforms leave the number of points in the wave, once. */
-  double points = s->n_slices > 0 ? (double)s->grid[0] * (double)s->grid[1] : 1,
-         scale = 1 / (points * points);
-  gint64 row_step = s->frame.transpose ? 1 : s->detector[1],
-         col_step = s->frame.transpose ? s->detector[1] : 1;
+  double points = s->n_slices > 0 ? (double)s->grid[0] * (double)s->grid[1] : 1, scale = 1 / (points * points);
+  gint64 row_step = s->frame.transpose ? 1 : s->detector[1], col_step = s->frame.transpose ? s->detector[1] : 1;
   memset (out, 0, (gsize)(s->detector[0] * s->detector[1]) * sizeof *out);
   for (gint64 i = 0; i < s->grid[0]; i++) {
     if (rows->first[i] == rows->first[i + 1])

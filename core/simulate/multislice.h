@@ -11,8 +11,8 @@ typedef struct SbBinning {
   gint32 *pixel;
   double *share;
 } SbBinning;
-gboolean binning_init (SbBinning *binning, gint64 n, double pitch, gint64 pixels, double centre,
-                       double pixel_pitch, GError **error);
+gboolean binning_init (SbBinning *binning, gint64 n, double pitch, gint64 pixels, double centre, double pixel_pitch,
+                       GError **error);
 void binning_clear (SbBinning *binning);
 
 typedef struct SbMultislice SbMultislice;
@@ -27,7 +27,7 @@ void multislice_frame (const SbMultislice *multislice, gint64 row, gint64 col, g
 
 /* Slices (in slices.c): transmission functions, band-limited, one slice behind the other; interleaved
  * complex. */
-float *slices_make (SbEngine *engine, const SbSimulation *simulation, const SbSpecimen *specimen,
-                    SbProgress *progress, GError **error);
+float *slices_make (SbEngine *engine, const SbSimulation *simulation, const SbSpecimen *specimen, SbProgress *progress,
+                    GError **error);
 
 #endif

@@ -12,13 +12,7 @@
 #define LARGEST_GRID 8192
 #define LARGEST_SLICES 4e9 /* complex numbers in all slices */
 
-enum {
-  DEFAULT_SCAN = 50,
-  DEFAULT_DETECTOR = 72,
-  MOST_SLICES = 10000,
-  MOST_FRAMES = 100000000,
-  MOST_PIXELS = 1 << 26
-};
+enum { DEFAULT_SCAN = 50, DEFAULT_DETECTOR = 72, MOST_SLICES = 10000, MOST_FRAMES = 100000000, MOST_PIXELS = 1 << 26 };
 
 /* ---- frames ---- */
 
@@ -121,8 +115,7 @@ init_scan (SbSimulation *s, const SbSimulateOptions *o, const SbSpecimen *atoms,
   gboolean cell = atoms != NULL && atoms->cell[0] > 0;
   for (int a = 0; a < 2; a++) {
     s->scan[a] = o->acquisition->scan_shape[a] > 0 ? o->acquisition->scan_shape[a] : DEFAULT_SCAN;
-    s->detector[a] =
-        o->acquisition->detector_shape[a] > 0 ? o->acquisition->detector_shape[a] : DEFAULT_DETECTOR;
+    s->detector[a] = o->acquisition->detector_shape[a] > 0 ? o->acquisition->detector_shape[a] : DEFAULT_DETECTOR;
     s->optics.step[a] = o->optics->step[a];
     if (isnan (s->optics.step[a]) && cell && s->periodic)
       s->optics.step[a] = atoms->cell[a] / (double)s->scan[a];
@@ -163,8 +156,7 @@ init_probe (SbSimulation *s, const SbSimulateOptions *o, GError **error)
   s->at.x[SB_DEPTH] = s->thickness / 10;
   double tilt = hypot (s->at.x[SB_TILT_ROW], s->at.x[SB_TILT_COL]);
   if (tilt > 500)
-    return sb_fail (error, SB_ERROR_ARGUMENT,
-                    "coefficients: a tilt of %g mrad is too large; give up to 500 mrad.", tilt);
+    return sb_fail (error, SB_ERROR_ARGUMENT, "coefficients: a tilt of %g mrad is too large; give up to 500 mrad.", tilt);
   return TRUE;
 }
 
@@ -178,8 +170,7 @@ init_detector (SbSimulation *s, const SbCalibrationOptions *o)
     s->centre[a] = !isnan (o->centre[a]) ? o->centre[a] : (double)(s->detector[a] / 2);
   s->sampling = o->sampling;
   if (isnan (s->sampling) && s->periodic)
-    s->sampling =
-        spot < s->optics.semiangle / 8 ? spot * MAX (round (wanted / spot), 1) : spot / ceil (spot / wanted);
+    s->sampling = spot < s->optics.semiangle / 8 ? spot * MAX (round (wanted / spot), 1) : spot / ceil (spot / wanted);
   else if (isnan (s->sampling))
     s->sampling = wanted;
   s->frame.rotation = isnan (o->rotation) ? 0 : remainder (o->rotation * G_PI / 180, 2 * G_PI);
@@ -199,8 +190,7 @@ probe_reach (const SbSimulation *s)
       double r = s->k_max * j / RADII, phi = 2 * G_PI * i / RAYS;
       double row[2] = { r * cos (phi) + h, r * sin (phi) }, col[2] = { r * cos (phi), r * sin (phi) + h };
       double at[2] = { r * cos (phi), r * sin (phi) }, chi = simulation_chi (s, at);
-      most =
-          MAX (most, hypot (simulation_chi (s, row) - chi, simulation_chi (s, col) - chi) / h / (2 * G_PI));
+      most = MAX (most, hypot (simulation_chi (s, row) - chi, simulation_chi (s, col) - chi) / h / (2 * G_PI));
     }
   return most + s->thickness / 2 * s->optics.semiangle * 1e-3;
 }
@@ -269,8 +259,7 @@ init_grid (SbSimulation *s, double pixel, GError **error)
   }
   s->band_limit = 1 / (3 * coarsest);
   if (s->band_limit < s->k_max)
-    return sb_fail (error, SB_ERROR_ARGUMENT,
-                    "pixel = %g Å is too coarse for this aperture; give less than %.3g Å.", pixel,
+    return sb_fail (error, SB_ERROR_ARGUMENT, "pixel = %g Å is too coarse for this aperture; give less than %.3g Å.", pixel,
                     1 / (3 * s->k_max));
   if ((double)s->n_slices * (double)s->grid[0] * (double)s->grid[1] > LARGEST_SLICES)
     return sb_fail (error, SB_ERROR_ARGUMENT,
@@ -293,8 +282,7 @@ init_slices (SbSimulation *s, const SbSimulationOptions *o, const SbSpecimen *at
   gboolean empty = g_strcmp0 (o->specimen, "empty") == 0;
   double n = ceil (s->thickness / (o->slice * 10) - 1e-9);
   if (!(n <= MOST_SLICES))
-    return sb_fail (error, SB_ERROR_ARGUMENT,
-                    "%g slices are too many; give thickness and slice for up to %d.", n, MOST_SLICES);
+    return sb_fail (error, SB_ERROR_ARGUMENT, "%g slices are too many; give thickness and slice for up to %d.", n, MOST_SLICES);
   s->n_slices = empty ? 0 : (gint64)MAX (n, 1);
   return TRUE;
 }
@@ -308,8 +296,8 @@ simulation_init (SbSimulation *s, const SbSimulateOptions *options, const SbSpec
   s->periodic = o->periodic;
   s->dose = o->dose;
   s->seed = (guint64)o->random_seed;
-  if (!refuse_others (options, error) || !init_scan (s, options, atoms, error)
-      || !init_slices (s, o, atoms, error) || !init_probe (s, options, error))
+  if (!refuse_others (options, error) || !init_scan (s, options, atoms, error) || !init_slices (s, o, atoms, error)
+      || !init_probe (s, options, error))
     return FALSE;
   init_detector (s, options->calibration);
   if (s->periodic && !init_periodic (s, error))

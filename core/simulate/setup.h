@@ -31,8 +31,7 @@ typedef struct SbSimulation {
 } SbSimulation;
 
 /* atoms: of specimen = file, or NULL; it gives the period and thickness that the options do not. */
-gboolean simulation_init (SbSimulation *simulation, const SbSimulateOptions *options, const SbSpecimen *atoms,
-                          GError **error);
+gboolean simulation_init (SbSimulation *simulation, const SbSimulateOptions *options, const SbSpecimen *atoms, GError **error);
 /* A point or (turn only) a vector of the scan's frame in the simulation's, and back. */
 void simulation_turn (const SbSimulation *simulation, const double scan[2], double out[2]);
 void simulation_turn_back (const SbSimulation *simulation, const double in[2], double scan[2]);
@@ -42,7 +41,6 @@ void simulation_point_back (const SbSimulation *simulation, const double in[2], 
 double simulation_frequency (const SbSimulation *simulation, int axis, gint64 i);
 /* The aperture at |k|^2 (1/angstrom^2). */
 double simulation_aperture (const SbSimulation *simulation, double k_squared);
-double simulation_chi (const SbSimulation *simulation,
-                       const double k[2]); /* rad; k of the simulation's frame */
+double simulation_chi (const SbSimulation *simulation, const double k[2]); /* rad; k of the simulation's frame */
 
 #endif

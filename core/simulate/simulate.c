@@ -51,8 +51,7 @@ static const SbParam rows[] = {
     FIELD (random_seed), 42, NULL, 0, 9e15, 0, 1000, NULL, NULL, 0 },
 };
 /* clang-format on */
-const SbParamGroup simulation_params = { "simulation", "Simulation", sizeof (SbSimulationOptions), rows,
-                                         G_N_ELEMENTS (rows) };
+const SbParamGroup simulation_params = { "simulation", "Simulation", sizeof (SbSimulationOptions), rows, G_N_ELEMENTS (rows) };
 
 /* ---- frames ---- */
 
@@ -84,8 +83,7 @@ batch_clear (Batch *b)
 }
 
 static gboolean
-batch_init (Batch *b, const SbEngine *engine, const SbSimulation *s, const SbMultislice *multislice,
-            GError **error)
+batch_init (Batch *b, const SbEngine *engine, const SbSimulation *s, const SbMultislice *multislice, GError **error)
 {
   memset (b, 0, sizeof *b);
   b->simulation = s;
@@ -144,8 +142,7 @@ find_scale (Batch *b, GError **error)
   double area = G_PI * s->optics.semiangle * s->optics.semiangle / (s->sampling * s->sampling);
   b->scale = s->dose > 0 ? s->dose : EXPECTED_COUNTS * area;
   return b->scale < 4e9
-         || sb_fail (error, SB_ERROR_ARGUMENT, "A disk of %.3g pixels is too large; give a larger sampling.",
-                     area);
+         || sb_fail (error, SB_ERROR_ARGUMENT, "A disk of %.3g pixels is too large; give a larger sampling.", area);
 }
 
 static gboolean
@@ -181,8 +178,8 @@ write_bytes (SbFileSet *files, const char *suffix, gconstpointer bytes, gsize si
 }
 
 static gboolean
-write_truth (SbFileSet *files, const SbSimulation *s, const SbSpecimen *specimen, const json_t *truth,
-             SbProgress *progress, GError **error)
+write_truth (SbFileSet *files, const SbSimulation *s, const SbSpecimen *specimen, const json_t *truth, SbProgress *progress,
+             GError **error)
 {
   gsize size;
   g_autofree float *image = truth_image (s, specimen, progress, error);
@@ -192,14 +189,13 @@ write_truth (SbFileSet *files, const SbSimulation *s, const SbSpecimen *specimen
     return FALSE;
   if (text == NULL)
     return sb_fail (error, SB_ERROR_MEMORY, "No memory for the truth; close other programs.");
-  return write_bytes (files, "_truth.npy", npy, size, error)
-         && write_bytes (files, ".json", text, strlen (text), error);
+  return write_bytes (files, "_truth.npy", npy, size, error) && write_bytes (files, ".json", text, strlen (text), error);
 }
 
 /* The frames, the truth, then the headers: the master comes last. */
 static gboolean
-write_all (SbEngine *engine, const SbSimulation *s, const SbSpecimen *specimen, const json_t *truth,
-           SbFileSet *files, Batch *batch, SbFrameWriter *writer, SbProgress *progress, GError **error)
+write_all (SbEngine *engine, const SbSimulation *s, const SbSpecimen *specimen, const json_t *truth, SbFileSet *files,
+           Batch *batch, SbFrameWriter *writer, SbProgress *progress, GError **error)
 {
   progress_stage (progress, "simulate", 0.08, 0.97);
   if (!write_frames (engine, batch, writer, progress, error))
@@ -212,15 +208,14 @@ write_all (SbEngine *engine, const SbSimulation *s, const SbSpecimen *specimen, 
 }
 
 static gboolean
-make_files (SbEngine *engine, const SbSimulation *s, const SbSpecimen *specimen, const json_t *truth,
-            SbFileSet *files, SbProgress *progress, GError **error)
+make_files (SbEngine *engine, const SbSimulation *s, const SbSpecimen *specimen, const json_t *truth, SbFileSet *files,
+            SbProgress *progress, GError **error)
 {
   Batch batch = { 0 };
   SbFrameWriter *writer = NULL;
   progress_stage (progress, "slices", 0.02, 0.08);
   SbMultislice *multislice = multislice_new (engine, s, specimen, progress, error);
-  gboolean good =
-      multislice != NULL && batch_init (&batch, engine, s, multislice, error) && find_scale (&batch, error);
+  gboolean good = multislice != NULL && batch_init (&batch, engine, s, multislice, error) && find_scale (&batch, error);
   if (good) {
     writer = writer_new (files, s, batch.element);
     good = write_all (engine, s, specimen, truth, files, &batch, writer, progress, error);
@@ -254,9 +249,8 @@ describe (const SbSimulation *s, json_t *truth, const SbFileSet *files, double s
   json_object_set_new (result->info, "files", files_list (files));
   json_object_set_new (result->info, "truth", truth);
   json_object_set_new (result->info, "acquisition",
-                       json_pack ("{s:[I, I], s:[I, I], s:I}", "scan_shape", (json_int_t)s->scan[0],
-                                  (json_int_t)s->scan[1], "detector_shape", (json_int_t)s->detector[0],
-                                  (json_int_t)s->detector[1], "frames",
+                       json_pack ("{s:[I, I], s:[I, I], s:I}", "scan_shape", (json_int_t)s->scan[0], (json_int_t)s->scan[1],
+                                  "detector_shape", (json_int_t)s->detector[0], (json_int_t)s->detector[1], "frames",
                                   (json_int_t)(s->scan[0] * s->scan[1])));
   json_object_set_new (result->info, "seconds", json_pack ("{s:f}", "simulate", seconds));
   return result;

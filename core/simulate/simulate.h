@@ -33,9 +33,7 @@ typedef struct SbSimulateOptions {
 
 /* The engine is the work's, which needs no acquisition. The result's info lists `files` and `truth`.
  * Cancelled or failed, nothing is left on the disk. */
-SbResult *pipeline_simulate (SbWork *work, const SbSimulateOptions *options, SbProgress *progress,
-                             GError **error);
-SbResult *simulate_run (SbEngine *engine, const SbSimulateOptions *options, SbProgress *progress,
-                        GError **error);
+SbResult *pipeline_simulate (SbWork *work, const SbSimulateOptions *options, SbProgress *progress, GError **error);
+SbResult *simulate_run (SbEngine *engine, const SbSimulateOptions *options, SbProgress *progress, GError **error);
 
 #endif

@@ -60,8 +60,7 @@ make_slice (gint64 index, guint worker, gpointer data)
     return;
   g_autofree double *grid = g_try_new (double, 2 * grid_size (s));
   if (grid == NULL
-      || !structure_spectrum (&slicing->grid, (const SbAtom *)(gpointer)atoms->data, atoms->len,
-                              slicing->progress, grid)) {
+      || !structure_spectrum (&slicing->grid, (const SbAtom *)(gpointer)atoms->data, atoms->len, slicing->progress, grid)) {
     g_atomic_int_set (&slicing->failed, 1);
     return;
   }
@@ -105,8 +104,7 @@ set_grid (const SbSimulation *s, SbStructureGrid *grid)
 }
 
 float *
-slices_make (SbEngine *engine, const SbSimulation *s, const SbSpecimen *specimen, SbProgress *progress,
-             GError **error)
+slices_make (SbEngine *engine, const SbSimulation *s, const SbSpecimen *specimen, SbProgress *progress, GError **error)
 {
   Slicing slicing = { .simulation = s, .progress = progress };
   float *out = sb_alloc ((gsize)s->n_slices * grid_size (s), 2 * sizeof *out, "the slices", error);

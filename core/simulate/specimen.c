@@ -52,8 +52,8 @@ mixture_parse (const char *text, Mixture *mixture, GError **error)
     double share = pair[1] != NULL ? g_ascii_strtod (pair[1], &end) : 1;
     const SbElement *element = potential_find (pair[0]);
     if (element == NULL)
-      return sb_fail (error, SB_ERROR_ARGUMENT,
-                      "mixture: \"%s\" is no element from H to Lr; write it like C=0.9 Si=0.1.", pair[0]);
+      return sb_fail (error, SB_ERROR_ARGUMENT, "mixture: \"%s\" is no element from H to Lr; write it like C=0.9 Si=0.1.",
+                      pair[0]);
     if (!(share > 0 && share <= 1e6) || (end != NULL && *end != '\0') || mixture->n == MOST_PARTS)
       return sb_fail (error, SB_ERROR_ARGUMENT,
                       "mixture: \"%s\" cannot be used; give up to %d elements with shares above 0, "
@@ -64,8 +64,7 @@ mixture_parse (const char *text, Mixture *mixture, GError **error)
     sum += share;
   }
   if (mixture->n == 0)
-    return sb_fail (error, SB_ERROR_ARGUMENT,
-                    "mixture is empty; name at least one element, like C=0.9 Si=0.1.");
+    return sb_fail (error, SB_ERROR_ARGUMENT, "mixture is empty; name at least one element, like C=0.9 Si=0.1.");
   for (int i = 0; i < mixture->n; i++) {
     mixture->share[i] /= sum;
     mixture->weight += mixture->share[i] * mixture->element[i]->weight;
@@ -174,8 +173,8 @@ boxes_add (Boxes *boxes, GArray *atoms, const SbAtom *atom)
 
 /* n points at random, none nearer to another than the least distance. */
 static gboolean
-place (const SbRecipe *recipe, const Mixture *mixture, gboolean flat, gint64 n, SbRandom *random,
-       GArray *atoms, SbProgress *progress, GError **error)
+place (const SbRecipe *recipe, const Mixture *mixture, gboolean flat, gint64 n, SbRandom *random, GArray *atoms,
+       SbProgress *progress, GError **error)
 {
   Boxes boxes = { 0 };
   gboolean good = boxes_init (&boxes, recipe->cell, recipe->min_distance, flat, error);
@@ -206,8 +205,8 @@ count_atoms (const SbRecipe *recipe, const Mixture *mixture, double *n, GError *
   *n = recipe->density * AVOGADRO / mixture->weight * recipe->cell[0] * recipe->cell[1] * recipe->cell[2];
   if (*n <= MOST_ATOMS)
     return TRUE;
-  return sb_fail (error, SB_ERROR_ARGUMENT,
-                  "A specimen of %.3g atoms is too large; give a smaller scan, thickness or density.", *n);
+  return sb_fail (error, SB_ERROR_ARGUMENT, "A specimen of %.3g atoms is too large; give a smaller scan, thickness or density.",
+                  *n);
 }
 
 static SbSpecimen *

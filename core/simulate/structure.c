@@ -72,8 +72,7 @@ add_element (const Factors *f, const SbElement *element, double *spectrum)
 }
 
 gboolean
-structure_spectrum (const SbStructureGrid *grid, const SbAtom *atoms, guint n, const SbProgress *progress,
-                    double *spectrum)
+structure_spectrum (const SbStructureGrid *grid, const SbAtom *atoms, guint n, const SbProgress *progress, double *spectrum)
 {
   Factors f = { .grid = grid };
   for (int a = 0; a < 2; a++)

@@ -15,8 +15,8 @@ typedef struct SbStructureGrid {
 
 /* The Fourier series of the phase (rad) of n atoms, ordered by element: complex [rows][cols], of which the
  * backward transform is the phase. FALSE: no memory. Cancelled, it returns early. */
-gboolean structure_spectrum (const SbStructureGrid *grid, const SbAtom *atoms, guint n,
-                             const SbProgress *progress, double *spectrum);
+gboolean structure_spectrum (const SbStructureGrid *grid, const SbAtom *atoms, guint n, const SbProgress *progress,
+                             double *spectrum);
 /* Orders atoms by element; the order of the atoms of one element is kept. */
 void structure_sort (GArray *atoms);
 

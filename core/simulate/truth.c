@@ -30,8 +30,7 @@ make_grid (const SbSimulation *s, SbStructureGrid *g, gint64 margin[2])
 
 /* The atoms in the frame of that grid; those beyond it are left out where nothing is periodic. */
 static GArray *
-place_atoms (const SbSimulation *s, const SbStructureGrid *g, const gint64 margin[2],
-             const SbSpecimen *specimen)
+place_atoms (const SbSimulation *s, const SbStructureGrid *g, const gint64 margin[2], const SbSpecimen *specimen)
 {
   GArray *atoms = g_array_sized_new (FALSE, FALSE, sizeof (SbAtom), specimen->atoms->len);
   for (guint i = 0; i < specimen->atoms->len; i++) {
@@ -52,8 +51,7 @@ place_atoms (const SbSimulation *s, const SbStructureGrid *g, const gint64 margi
 
 /* The middle of the grid, its mean taken off. */
 static float *
-crop (const SbSimulation *s, const SbStructureGrid *g, const gint64 margin[2], const double *grid,
-      GError **error)
+crop (const SbSimulation *s, const SbStructureGrid *g, const gint64 margin[2], const double *grid, GError **error)
 {
   gint64 rows = UPSAMPLING * s->scan[0], cols = UPSAMPLING * s->scan[1];
   double mean = 0;
@@ -73,13 +71,11 @@ truth_image (const SbSimulation *s, const SbSpecimen *specimen, SbProgress *prog
   SbStructureGrid g;
   gint64 margin[2];
   make_grid (s, &g, margin);
-  g_autofree double *grid =
-      sb_alloc ((gsize)(g.grid[0] * g.grid[1]), 2 * sizeof *grid, "the true phase", error);
+  g_autofree double *grid = sb_alloc ((gsize)(g.grid[0] * g.grid[1]), 2 * sizeof *grid, "the true phase", error);
   SbkFftComplex *fft = sbk_fft_complex_new (g.grid[0], g.grid[1], TRUE);
   g_autoptr (GArray) atoms = place_atoms (s, &g, margin, specimen);
-  gboolean good =
-      grid != NULL && fft != NULL
-      && structure_spectrum (&g, (const SbAtom *)(gpointer)atoms->data, atoms->len, progress, grid);
+  gboolean good = grid != NULL && fft != NULL
+                  && structure_spectrum (&g, (const SbAtom *)(gpointer)atoms->data, atoms->len, progress, grid);
   if (good)
     sbk_fft_complex_backward (fft, grid);
   sbk_fft_complex_free (fft);
@@ -104,8 +100,7 @@ truth_npy (const SbSimulation *s, const float *image, gsize *size, GError **erro
   bytes[8] = NPY_HEADER - 10;
   bytes[9] = 0;
   g_autofree char *text = g_strdup_printf (
-      "{'descr': '<f4', 'fortran_order': False, 'shape': (%" G_GINT64_FORMAT ", %" G_GINT64_FORMAT "), }",
-      rows, cols);
+      "{'descr': '<f4', 'fortran_order': False, 'shape': (%" G_GINT64_FORMAT ", %" G_GINT64_FORMAT "), }", rows, cols);
   memcpy (bytes + 10, text, strlen (text));
   bytes[NPY_HEADER - 1] = '\n';
   for (gsize i = 0; i < n; i++) {
@@ -144,20 +139,18 @@ values (const SbSimulation *s)
       json_object_set_new (object, optics_terms[t].angle, json_real (c_nm > 0 ? phi : 0));
   }
   for (int i = SB_TILT_ROW; i <= SB_DEPTH; i++)
-    json_object_set_new (object, coordinate_name (i),
-                         json_real (i == SB_DEPTH ? s->thickness / 10 : s->at.x[i] + 0.0));
+    json_object_set_new (object, coordinate_name (i), json_real (i == SB_DEPTH ? s->thickness / 10 : s->at.x[i] + 0.0));
   return object;
 }
 
 static json_t *
 how (const SbSimulation *s, const SbSimulationOptions *o, guint n_atoms)
 {
-  return json_pack ("{s:s, s:i, s:f, s:f, s:s, s:b, s:I, s:I, s:[f, f], s:[I, I], s:f}", "specimen",
-                    o->specimen, "atoms", (int)n_atoms, "thickness_angstrom", s->thickness,
-                    "band_limit_per_angstrom", s->band_limit, "aperture", s->soft ? "soft" : "hard",
-                    "periodic", s->periodic, "slices", (json_int_t)s->n_slices, "random_seed",
-                    (json_int_t)s->seed, "cell_angstrom", s->cell[0], s->cell[1], "grid",
-                    (json_int_t)s->grid[0], (json_int_t)s->grid[1], "k_max_per_angstrom", s->k_max);
+  return json_pack ("{s:s, s:i, s:f, s:f, s:s, s:b, s:I, s:I, s:[f, f], s:[I, I], s:f}", "specimen", o->specimen, "atoms",
+                    (int)n_atoms, "thickness_angstrom", s->thickness, "band_limit_per_angstrom", s->band_limit, "aperture",
+                    s->soft ? "soft" : "hard", "periodic", s->periodic, "slices", (json_int_t)s->n_slices, "random_seed",
+                    (json_int_t)s->seed, "cell_angstrom", s->cell[0], s->cell[1], "grid", (json_int_t)s->grid[0],
+                    (json_int_t)s->grid[1], "k_max_per_angstrom", s->k_max);
 }
 
 json_t *
@@ -168,12 +161,9 @@ truth_numbers (const SbSimulation *s, const SbSimulationOptions *o, guint n_atom
   json_t *json = json_pack ("{s:s, s:f, s:f}", "what", what, "energy_kV", s->optics.energy, "semiangle_mrad",
                             s->optics.semiangle);
   json_object_set_new (json, "scan_step_angstrom",
-                       square ? json_real (s->optics.step[0])
-                              : json_pack ("[f, f]", s->optics.step[0], s->optics.step[1]));
-  json_object_set_new (json, "scan_shape",
-                       json_pack ("[I, I]", (json_int_t)s->scan[0], (json_int_t)s->scan[1]));
-  json_object_set_new (json, "detector_shape",
-                       json_pack ("[I, I]", (json_int_t)s->detector[0], (json_int_t)s->detector[1]));
+                       square ? json_real (s->optics.step[0]) : json_pack ("[f, f]", s->optics.step[0], s->optics.step[1]));
+  json_object_set_new (json, "scan_shape", json_pack ("[I, I]", (json_int_t)s->scan[0], (json_int_t)s->scan[1]));
+  json_object_set_new (json, "detector_shape", json_pack ("[I, I]", (json_int_t)s->detector[0], (json_int_t)s->detector[1]));
   json_object_set_new (json, "detector_sampling_mrad", json_real (s->sampling));
   json_object_set_new (json, "disk_centre", json_pack ("[f, f]", s->centre[0], s->centre[1]));
   json_object_set_new (json, "rotation_deg", json_real (s->frame.rotation * 180 / G_PI));

@@ -39,8 +39,7 @@ create_file (const char *path)
 static gboolean
 put_attribute (hid_t at, const char *name, hid_t file_type, hid_t type, const void *value)
 {
-  hid_t space = H5Screate (H5S_SCALAR),
-        attribute = H5Acreate2 (at, name, file_type, space, H5P_DEFAULT, H5P_DEFAULT);
+  hid_t space = H5Screate (H5S_SCALAR), attribute = H5Acreate2 (at, name, file_type, space, H5P_DEFAULT, H5P_DEFAULT);
   gboolean good = attribute >= 0 && H5Awrite (attribute, type, value) >= 0;
   H5Sclose (space);
   return attribute >= 0 && H5Aclose (attribute) >= 0 && good;
@@ -86,8 +85,7 @@ put_dataset (hid_t at, const char *name, hid_t file_type, hid_t type, const hsiz
   H5Pset_obj_track_times (how, FALSE);
   hid_t space = dims != NULL ? H5Screate_simple (2, dims, NULL) : H5Screate (H5S_SCALAR);
   hid_t dataset = H5Dcreate2 (at, name, file_type, space, H5P_DEFAULT, how, H5P_DEFAULT);
-  gboolean good =
-      dataset >= 0 && (data == NULL || H5Dwrite (dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0);
+  gboolean good = dataset >= 0 && (data == NULL || H5Dwrite (dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0);
   H5Sclose (space);
   H5Pclose (how);
   return dataset >= 0 && H5Dclose (dataset) >= 0 && good;
@@ -147,8 +145,8 @@ create_dataset (const SbFrameWriter *writer, hid_t group, gint64 frames)
   H5Pset_obj_track_times (how, FALSE);
   H5Pset_chunk (how, 3, chunk);
   H5Pset_filter (how, SB_FILTER_BITSHUFFLE, H5Z_FLAG_OPTIONAL, G_N_ELEMENTS (values), values);
-  hid_t dataset = H5Dcreate2 (group, "data", writer->element == 2 ? H5T_STD_U16LE : H5T_STD_U32LE, space,
-                              H5P_DEFAULT, how, H5P_DEFAULT);
+  hid_t dataset = H5Dcreate2 (group, "data", writer->element == 2 ? H5T_STD_U16LE : H5T_STD_U32LE, space, H5P_DEFAULT, how,
+                              H5P_DEFAULT);
   H5Sclose (space);
   H5Pclose (how);
   return dataset;
@@ -163,8 +161,7 @@ begin_file (SbFrameWriter *writer, const char *path)
     return FALSE;
   hid_t entry = put_group (writer->file, "entry"), data = entry >= 0 ? put_group (entry, "data") : -1;
   writer->dataset = data >= 0 ? create_dataset (writer, data, frames) : -1;
-  gboolean good = writer->dataset >= 0
-                  && put_whole_attribute (writer->dataset, "image_nr_low", writer->written + 1)
+  gboolean good = writer->dataset >= 0 && put_whole_attribute (writer->dataset, "image_nr_low", writer->written + 1)
                   && put_whole_attribute (writer->dataset, "image_nr_high", writer->written + frames);
   if (data >= 0)
     H5Gclose (data);
@@ -253,11 +250,9 @@ put_specific (const SbFrameWriter *writer, hid_t detector)
   const SbSimulation *s = writer->simulation;
   hsize_t dims[2] = { (hsize_t)s->detector[0], (hsize_t)s->detector[1] };
   hid_t group = put_group (detector, "detectorSpecific");
-  gboolean good = group >= 0
-                  && put_dataset (group, "pixel_mask", H5T_STD_U32LE, H5T_NATIVE_UINT32, dims, NULL)
+  gboolean good = group >= 0 && put_dataset (group, "pixel_mask", H5T_STD_U32LE, H5T_NATIVE_UINT32, dims, NULL)
                   && put_whole (group, "nimages", 1) && put_whole (group, "ntrigger", writer->total)
-                  && put_number (group, "photon_energy", s->optics.energy * 1e3)
-                  && put_text (group, "compression", "bslz4")
+                  && put_number (group, "photon_energy", s->optics.energy * 1e3) && put_text (group, "compression", "bslz4")
                   && put_text (group, "software_version", "sideband " SB_VERSION);
   return group >= 0 && H5Gclose (group) >= 0 && good;
 }
@@ -265,12 +260,10 @@ put_specific (const SbFrameWriter *writer, hid_t detector)
 static gboolean
 put_detector (const SbFrameWriter *writer, hid_t entry)
 {
-  hid_t instrument = put_group (entry, "instrument"),
-        detector = instrument >= 0 ? put_group (instrument, "detector") : -1;
+  hid_t instrument = put_group (entry, "instrument"), detector = instrument >= 0 ? put_group (instrument, "detector") : -1;
   gboolean good = detector >= 0 && put_whole (detector, "bit_depth_image", 8 * (gint64)writer->element)
-                  && put_text (detector, "description", "Simulated by sideband")
-                  && put_number (detector, "count_time", 1e-5) && put_number (detector, "frame_time", 1e-5)
-                  && put_specific (writer, detector);
+                  && put_text (detector, "description", "Simulated by sideband") && put_number (detector, "count_time", 1e-5)
+                  && put_number (detector, "frame_time", 1e-5) && put_specific (writer, detector);
   if (detector >= 0)
     H5Gclose (detector);
   return instrument >= 0 && H5Gclose (instrument) >= 0 && good;
@@ -310,8 +303,7 @@ writer_headers (SbFrameWriter *writer, GError **error)
     if (path == NULL || !h5io_begin (error))
       return FALSE;
     hid_t file = create_file (path);
-    gboolean good =
-        file >= 0 && (i == 0 ? put_sidecar (writer->simulation, file) : put_master (writer, file));
+    gboolean good = file >= 0 && (i == 0 ? put_sidecar (writer->simulation, file) : put_master (writer, file));
     good = file >= 0 && H5Fclose (file) >= 0 && good;
     h5io_end ();
     if (!good)

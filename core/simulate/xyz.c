@@ -34,12 +34,10 @@ read_lattice (const char *comment, const char *path, double cell[3], GError **er
     return TRUE;
   at += strlen ("Lattice=\"");
   if (!take_numbers (&at, m, 9))
-    return sb_fail (error, SB_ERROR_DATA,
-                    "%s: the Lattice in line 2 does not hold nine numbers; correct the file.", path);
+    return sb_fail (error, SB_ERROR_DATA, "%s: the Lattice in line 2 does not hold nine numbers; correct the file.", path);
   for (int i = 0; i < 9; i++)
     if (i % 4 == 0 ? !(m[i] > 0) : fabs (m[i]) > 1e-6 * (m[0] + m[4] + m[8]))
-      return sb_fail (error, SB_ERROR_DATA,
-                      "%s: its Lattice is not orthogonal; give an orthogonal cell with the beam along z.",
+      return sb_fail (error, SB_ERROR_DATA, "%s: its Lattice is not orthogonal; give an orthogonal cell with the beam along z.",
                       path);
   cell[0] = m[0];
   cell[1] = m[4];
@@ -61,9 +59,8 @@ read_atom (const char *line, gint64 number, const char *path, SbAtom *atom, GErr
   const char *at = line + n;
   atom->element = potential_find (name);
   if (atom->element == NULL || !g_ascii_isspace (*at) || !take_numbers (&at, atom->r, 3))
-    return sb_fail (error, SB_ERROR_DATA,
-                    "%s: line %" G_GINT64_FORMAT " is no atom; write an element and its x, y, z in Å.", path,
-                    number);
+    return sb_fail (error, SB_ERROR_DATA, "%s: line %" G_GINT64_FORMAT " is no atom; write an element and its x, y, z in Å.",
+                    path, number);
   return TRUE;
 }
 
@@ -92,11 +89,9 @@ read_lines (char **lines, const char *path, SbSpecimen *specimen, GError **error
   char *end = NULL;
   gint64 n = n_lines > 0 ? g_ascii_strtoll (lines[0], &end, 10) : 0;
   if (n < 1 || end == lines[0])
-    return sb_fail (error, SB_ERROR_DATA, "%s does not begin with a number of atoms; give an XYZ file.",
-                    path);
+    return sb_fail (error, SB_ERROR_DATA, "%s does not begin with a number of atoms; give an XYZ file.", path);
   if (n_lines < 2 || n > (gint64)n_lines - 2)
-    return sb_fail (error, SB_ERROR_DATA,
-                    "%s announces %" G_GINT64_FORMAT " atoms, but ends before; copy it again.", path, n);
+    return sb_fail (error, SB_ERROR_DATA, "%s announces %" G_GINT64_FORMAT " atoms, but ends before; copy it again.", path, n);
   if (!read_lattice (lines[1], path, specimen->cell, error))
     return FALSE;
   for (gint64 i = 0; i < n; i++) {

@@ -12,15 +12,15 @@
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_CANCELLED = 130 };
 
 typedef struct Cli {
-  json_t *catalog;        /* sb_catalog () */
-  const json_t *command;  /* its entry of the command to run; NULL for a command of ours */
-  const char *word;       /* the command as typed */
+  json_t *catalog;              /* sb_catalog () */
+  const json_t *command;        /* its entry of the command to run; NULL for a command of ours */
+  const char *word;             /* the command as typed */
   json_t *session, *data, *job; /* parameters, as the library takes them; data and job may stay empty */
   gboolean json, quiet, help;
   gboolean log_json;
-  gboolean met;           /* a session was made: the library sees who ends first */
-  char **files;           /* arguments that are not options */
-  GStringChunk *strings;  /* texts that GOption borrows */
+  gboolean met;          /* a session was made: the library sees who ends first */
+  char **files;          /* arguments that are not options */
+  GStringChunk *strings; /* texts that GOption borrows */
 } Cli;
 
 /* ---- catalog.c ---- */

@@ -21,8 +21,7 @@ width_of (const json_t *table, gsize column)
   glong width = g_utf8_strlen (head, -1);
   size_t i;
   json_t *row;
-  json_array_foreach (json_object_get (table, "rows"), i, row)
-  {
+  json_array_foreach (json_object_get (table, "rows"), i, row) {
     g_autofree char *text = cell_text (json_array_get (row, column));
     width = MAX (width, g_utf8_strlen (text, -1));
   }
@@ -42,8 +41,7 @@ is_number_column (const json_t *table, gsize column)
 {
   size_t i;
   json_t *row;
-  json_array_foreach (json_object_get (table, "rows"), i, row)
-  {
+  json_array_foreach (json_object_get (table, "rows"), i, row) {
     if (json_is_string (json_array_get (row, column)))
       return FALSE;
   }
@@ -56,8 +54,7 @@ append_row (GString *out, const json_t *table, const json_t *row)
 {
   size_t i;
   json_t *column;
-  json_array_foreach (json_object_get (table, "columns"), i, column)
-  {
+  json_array_foreach (json_object_get (table, "columns"), i, column) {
     if (!json_is_true (json_object_get (column, "shown")))
       continue;
     g_autofree char *text = row != NULL ? cell_text (json_array_get (row, i)) : head_text (column);
@@ -77,6 +74,7 @@ append_grid (GString *out, const json_t *table)
     return;
   g_string_append_c (out, '\n');
   append_row (out, table, NULL);
-  json_array_foreach (json_object_get (table, "rows"), i, row) append_row (out, table, row);
+  json_array_foreach (json_object_get (table, "rows"), i, row)
+    append_row (out, table, row);
   g_string_append_c (out, '\n');
 }

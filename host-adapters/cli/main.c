@@ -49,10 +49,11 @@ unknown_command (const Cli *cli, const char *word)
   for (i = 0; i < G_N_ELEMENTS (own_commands); i++)
     g_ptr_array_add (words, (gpointer)own_commands[i][0]);
   const char *nearest = catalog_nearest (word, words);
-  g_autofree char *message
-      = word[0] == '-' ? g_strdup_printf ("The command comes before the option %s; \"sideband --help\" lists the commands.", word)
-        : nearest != NULL ? g_strdup_printf ("There is no command \"%s\"; did you mean %s?", word, nearest)
-                          : g_strdup_printf ("There is no command \"%s\"; \"sideband --help\" lists them.", word);
+  g_autofree char *message = word[0] == '-' ? g_strdup_printf (
+                                 "The command comes before the option %s; \"sideband --help\" lists the commands.", word)
+                             : nearest != NULL
+                                 ? g_strdup_printf ("There is no command \"%s\"; did you mean %s?", word, nearest)
+                                 : g_strdup_printf ("There is no command \"%s\"; \"sideband --help\" lists them.", word);
   return report_failure (cli, SB_ARGUMENT, message);
 }
 
@@ -68,7 +69,8 @@ take_files (Cli *cli, GError **error)
     g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_FAILED, "A file's name is not UTF-8; give the folder instead.");
   else if (all == NULL && given == NULL)
     g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_FAILED,
-                 "Which files? Type: sideband %s FILE..., a folder, a pattern in quotes, or @ and the name of a list.", cli->word);
+                 "Which files? Type: sideband %s FILE..., a folder, a pattern in quotes, or @ and the name of a list.",
+                 cli->word);
   else
     return TRUE;
   return FALSE;
@@ -84,8 +86,8 @@ check_files (const Cli *cli, GError **error)
   if (wanted && n == 0)
     g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_FAILED, "Which file? Type: sideband %s FILE.", cli->word);
   else if (n > (wanted ? 1 : 0))
-    g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_FAILED, "sideband %s takes %s, but \"%s\" was given too.",
-                 cli->word, wanted ? "one file" : "no file", cli->files[wanted ? 1 : 0]);
+    g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_FAILED, "sideband %s takes %s, but \"%s\" was given too.", cli->word,
+                 wanted ? "one file" : "no file", cli->files[wanted ? 1 : 0]);
   return n == (wanted ? 1 : 0);
 }
 

@@ -134,8 +134,7 @@ monitor_update (Monitor *monitor, double fraction, const char *stage)
   if (monitor->bar)
     draw_bar (monitor, seconds);
   else if (changed && monitor->cli->log_json && !monitor->cli->quiet)
-    print_json_line (
-        json_pack ("{ss si sf}", "stage", monitor->stage, "percent", percent, "seconds", seconds));
+    print_json_line (json_pack ("{ss si sf}", "stage", monitor->stage, "percent", percent, "seconds", seconds));
 }
 
 void

@@ -136,10 +136,8 @@ make_context (Cli *cli)
       "Progress and warnings on the standard error as text or as lines of JSON. [default text]", "text|json" },
     { NULL, 0, 0, 0, NULL, NULL, NULL }
   };
-  GOptionEntry rest[] = {
-    { G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &cli->files, "", "" },
-    { NULL, 0, 0, 0, NULL, NULL, NULL }
-  };
+  GOptionEntry rest[] = { { G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &cli->files, "", "" },
+                          { NULL, 0, 0, 0, NULL, NULL, NULL } };
   GOptionContext *context = g_option_context_new (NULL);
   g_option_context_set_help_enabled (context, FALSE);
   g_option_context_add_main_entries (context, rest, NULL);
@@ -167,7 +165,10 @@ options_help (Cli *cli)
   const char *groups = strstr (help, "\n\n"); /* before: the usage as GOption sees it */
   gboolean file = cli->command == NULL ? strcmp (cli->word, "show") == 0
                                        : json_is_true (json_object_get (cli->command, "needs_data"));
-  g_autofree char *text = g_strdup_printf ("Usage: sideband %s%s [OPTION...]\n%s%s%s", cli->word, catalog_files (cli) != NULL ? " FILE..." : file ? " FILE" : "",
+  g_autofree char *text = g_strdup_printf ("Usage: sideband %s%s [OPTION...]\n%s%s%s", cli->word,
+                                           catalog_files (cli) != NULL ? " FILE..."
+                                           : file                      ? " FILE"
+                                                                       : "",
                                            cli->command != NULL ? "\n" : "", catalog_text (cli->command, "help"),
                                            groups != NULL ? groups + (cli->command == NULL) : help);
   return wrap_help (text);
@@ -192,8 +193,8 @@ suggest_option (Cli *cli, GError **error)
   const char *nearest = catalog_nearest (word, words);
   g_clear_error (error);
   if (nearest != NULL)
-    g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_UNKNOWN_OPTION,
-                 "There is no option --%s; did you mean --%s?", word, nearest);
+    g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_UNKNOWN_OPTION, "There is no option --%s; did you mean --%s?", word,
+                 nearest);
   else
     g_set_error (error, G_OPTION_ERROR, G_OPTION_ERROR_UNKNOWN_OPTION,
                  "There is no option --%s; \"sideband %s --help\" lists them.", word, cli->word);

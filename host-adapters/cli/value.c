@@ -123,9 +123,10 @@ value_parse (const json_t *row, const char *text, json_t **out, GError **error)
 char *
 value_placeholder (const json_t *row)
 {
-  static const char *const names[][2] = { { "int", "N" },         { "double", "X" },         { "pair", "X[,X]" },
-                                          { "shape", "ROWS,COLS" }, { "region", "ROW,COL,ROWS,COLS" },
-                                          { "text", "TEXT" },     { "path", "PATH" } };
+  static const char *const names[][2] = {
+    { "int", "N" },     { "double", "X" }, { "pair", "X[,X]" }, { "shape", "ROWS,COLS" }, { "region", "ROW,COL,ROWS,COLS" },
+    { "text", "TEXT" }, { "path", "PATH" }
+  };
   const char *type = catalog_text (row, "type");
   for (guint i = 0; i < G_N_ELEMENTS (names); i++) {
     if (strcmp (type, names[i][0]) == 0)

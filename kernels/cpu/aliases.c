@@ -68,9 +68,17 @@ alias_task (int64_t i, unsigned worker, void *data)
   Scratch *room = &job->scratch[worker];
   size_t size = s->wide ? sizeof (double) : sizeof (float);
   int64_t q = a->source[i], first = a->start[i];
-  CpuAliasGroup group = { .spectrum = s, .vx = room->vx, .vy = room->vy, .k_first = job->view->k_first,
-                          .k_stride = job->view->k_stride, .view = job->view, .model = job->model, .gamma = room->gamma, .sum = room->sum,
-                          .residual = room->residual, .add = job->add };
+  CpuAliasGroup group = { .spectrum = s,
+                          .vx = room->vx,
+                          .vy = room->vy,
+                          .k_first = job->view->k_first,
+                          .k_stride = job->view->k_stride,
+                          .view = job->view,
+                          .model = job->model,
+                          .gamma = room->gamma,
+                          .sum = room->sum,
+                          .residual = room->residual,
+                          .add = job->add };
   if (cpu_cancelled (job->cancel))
     return;
   group.n = (int)(a->start[i + 1] - first);

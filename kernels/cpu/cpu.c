@@ -162,10 +162,10 @@ typedef struct {
   const SbkView *view;
   const CpuPairs *pairs;
   const SbkModel *model;
-  int count;         /* of chosen coordinates; 0: the gradient only */
+  int count; /* of chosen coordinates; 0: the gradient only */
   const int *chosen;
-  int width;         /* doubles a block leaves: value, gradient, Hessian */
-  double *part;      /* [blocks][width] */
+  int width;                  /* doubles a block leaves: value, gradient, Hessian */
+  double *part;               /* [blocks][width] */
   CpuHessianScratch *scratch; /* [workers] */
   const int *cancel;
 } DerivativeJob;
@@ -201,8 +201,8 @@ add_parts (const double *part, int64_t blocks, int width, double *sum)
 }
 
 static SbkStatus
-cpu_gradient (SbkSpectrum *s, const SbkView *view, int precise, const SbkModel *model, double *value,
-              double gradient[SBK_N], const int *cancel, SbkError *error)
+cpu_gradient (SbkSpectrum *s, const SbkView *view, int precise, const SbkModel *model, double *value, double gradient[SBK_N],
+              const int *cancel, SbkError *error)
 {
   int64_t blocks = sbk_view_blocks (view);
   double sum[1 + SBK_N];
@@ -244,8 +244,8 @@ new_hessian_scratch (unsigned workers, int count)
 }
 
 static SbkStatus
-cpu_hessian (SbkSpectrum *s, const SbkView *view, int precise, const SbkModel *model, int n, const int *chosen,
-             double *value, double *gradient, double *hessian, const int *cancel, SbkError *error)
+cpu_hessian (SbkSpectrum *s, const SbkView *view, int precise, const SbkModel *model, int n, const int *chosen, double *value,
+             double *gradient, double *hessian, const int *cancel, SbkError *error)
 {
   int64_t blocks = sbk_view_blocks (view);
   unsigned workers = s->context->threads.count;
@@ -297,14 +297,18 @@ sums_task (int64_t task, unsigned worker, void *data)
   (void)worker;
   if (cpu_cancelled (job->cancel))
     return;
-  CpuFine fine = { .spectrum = s, .k_first = job->view->k_first, .k_stride = job->view->k_stride, .view = job->view,
-                   .model = job->model, .kind = job->kind, .add = job->add };
+  CpuFine fine = { .spectrum = s,
+                   .k_first = job->view->k_first,
+                   .k_stride = job->view->k_stride,
+                   .view = job->view,
+                   .model = job->model,
+                   .kind = job->kind,
+                   .add = job->add };
   int64_t first = task * SBK_LANES;
   fine.lanes = (int)(f->n - first < SBK_LANES ? f->n - first : SBK_LANES);
   for (int l = 0; l < SBK_LANES; l++) {
     int64_t at = first + (l < fine.lanes ? l : 0), q = f->source[at];
-    fine.g[l] = (const char *)s->g
-                + (size_t)((q / SBK_LANES) * s->n_pixels * 2 * SBK_LANES + q % SBK_LANES) * size;
+    fine.g[l] = (const char *)s->g + (size_t)((q / SBK_LANES) * s->n_pixels * 2 * SBK_LANES + q % SBK_LANES) * size;
     fine.sign[l] = f->conj[at] ? -1 : 1;
     fine.vx[l] = f->vx[at];
     fine.vy[l] = f->vy[at];

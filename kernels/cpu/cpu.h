@@ -18,11 +18,11 @@ struct SbkSpectrum {
   int64_t n_pixels, n_rows, n_q, n_blocks;
   int64_t *row_start;
   double *row_x, *pixel_y;
-  double *pixel_a;   /* A at the pixel */
+  double *pixel_a; /* A at the pixel */
   double edge;
-  double scale;      /* of row_x, pixel_y and edge over those that were given */
-  double *vx, *vy;   /* [n_blocks * SBK_LANES], padded far outside */
-  int wide;          /* G in float64 */
+  double scale;    /* of row_x, pixel_y and edge over those that were given */
+  double *vx, *vy; /* [n_blocks * SBK_LANES], padded far outside */
+  int wide;        /* G in float64 */
   void *g;
   size_t g_bytes;
 };
@@ -30,49 +30,49 @@ struct SbkSpectrum {
 /* What one block needs to know. */
 typedef struct CpuBlock {
   const SbkSpectrum *spectrum;
-  const void *g;             /* of this block */
-  const double *vx, *vy;     /* [SBK_LANES] */
-  double valid[SBK_LANES];   /* 1: the lane counts, 0: beyond the view */
+  const void *g;           /* of this block */
+  const double *vx, *vy;   /* [SBK_LANES] */
+  double valid[SBK_LANES]; /* 1: the lane counts, 0: beyond the view */
   int64_t k_first, k_stride;
-  const SbkView *view;       /* whose rows count */
+  const SbkView *view; /* whose rows count */
   const SbkModel *model;
 } CpuBlock;
 
 /* Room that a task needs beyond its stack; one per worker. */
 typedef struct CpuHessianScratch {
-  double *second;  /* [n (n + 1) / 2][SBK_LANES] */
-  double *first;   /* [n][3][SBK_LANES] */
+  double *second; /* [n (n + 1) / 2][SBK_LANES] */
+  double *first;  /* [n][3][SBK_LANES] */
 } CpuHessianScratch;
 
 /* One fine block of up to SBK_LANES frequencies of a reconstruction. */
 typedef struct CpuFine {
   const SbkSpectrum *spectrum;
-  const void *g[SBK_LANES];  /* first pixel's value of each lane: g[l][0] re, g[l][SBK_LANES] im */
-  double sign[SBK_LANES];    /* -1: conjugate */
+  const void *g[SBK_LANES]; /* first pixel's value of each lane: g[l][0] re, g[l][SBK_LANES] im */
+  double sign[SBK_LANES];   /* -1: conjugate */
   double vx[SBK_LANES], vy[SBK_LANES];
   int lanes;
   int64_t k_first, k_stride;
-  const SbkView *view;       /* whose rows count */
+  const SbkView *view; /* whose rows count */
   const SbkModel *model;
   SbkSumKind kind;
-  int add;                   /* to what is in the output */
+  int add; /* to what is in the output */
 } CpuFine;
 
 /* One measured frequency with its aliases, in tiles of SBK_LANES. */
 enum { CPU_ALIAS_PIXELS = 64 };
 typedef struct CpuAliasGroup {
   const SbkSpectrum *spectrum;
-  const void *g;             /* first pixel's value: g[0] re, g[SBK_LANES] im */
+  const void *g; /* first pixel's value: g[0] re, g[SBK_LANES] im */
   int n, tiles;
-  const double *vx, *vy;     /* [tiles * SBK_LANES], padded far outside */
+  const double *vx, *vy; /* [tiles * SBK_LANES], padded far outside */
   int64_t k_first, k_stride;
-  const SbkView *view;       /* whose rows count */
+  const SbkView *view; /* whose rows count */
   const SbkModel *model;
-  const double *x;           /* [n][2] of the gradient */
-  double *gamma;             /* scratch [CPU_ALIAS_PIXELS][2][(tiles + 1) * SBK_LANES], of the arithmetic's type */
-  int add;                   /* to what is in the output */
-  double *sum;               /* scratch [n + 1][2][tiles * SBK_LANES] */
-  void *residual;            /* scratch [n_pixels][2][SBK_LANES], as G is stored */
+  const double *x; /* [n][2] of the gradient */
+  double *gamma;   /* scratch [CPU_ALIAS_PIXELS][2][(tiles + 1) * SBK_LANES], of the arithmetic's type */
+  int add;         /* to what is in the output */
+  double *sum;     /* scratch [n + 1][2][tiles * SBK_LANES] */
+  void *residual;  /* scratch [n_pixels][2][SBK_LANES], as G is stored */
 } CpuAliasGroup;
 
 /* One set for each pair of arithmetic and storage. */
@@ -128,15 +128,15 @@ SbkStatus cpu_aliases_part (SbkSpectrum *spectrum, const SbkView *view, int prec
                             const SbkAliases *aliases, double *out, const int *cancel, SbkError *error);
 SbkStatus cpu_value_sums (SbkSpectrum *spectrum, const SbkView *view, int precise, int64_t n_models, const SbkModel *models,
                           double *sums, const int *cancel, SbkError *error);
-SbkStatus cpu_gradient_part (SbkSpectrum *spectrum, const SbkView *view, int precise, const SbkModel *model,
-                             const double *sums, double *carry, double *gradient, const int *cancel, SbkError *error);
+SbkStatus cpu_gradient_part (SbkSpectrum *spectrum, const SbkView *view, int precise, const SbkModel *model, const double *sums,
+                             double *carry, double *gradient, const int *cancel, SbkError *error);
 SbkStatus cpu_hessian_part (SbkSpectrum *spectrum, const SbkView *view, int precise, const SbkModel *model, int n,
                             const int *chosen, const double *sums, double *first, double *second, const int *cancel,
                             SbkError *error);
 SbkStatus cpu_hessian_end (SbkContext *context, const SbkView *view, int n, const double *sums, const double *first,
                            const double *second, double *gradient, double *hessian, SbkError *error);
-SbkStatus cpu_geometry_part (SbkSpectrum *spectrum, const SbkView *view, int precise, const SbkModel *model,
-                             const double *sums, double *carry, double *derivative, const int *cancel, SbkError *error);
+SbkStatus cpu_geometry_part (SbkSpectrum *spectrum, const SbkView *view, int precise, const SbkModel *model, const double *sums,
+                             double *carry, double *derivative, const int *cancel, SbkError *error);
 SbkStatus cpu_power_sums (SbkSpectrum *spectrum, const SbkView *view, double *sums, SbkError *error);
 SbkStatus cpu_spectrum_set_q (SbkSpectrum *spectrum, const double *vx, const double *vy, SbkError *error);
 SbkStatus cpu_spectrum_read (SbkSpectrum *spectrum, int64_t first_pixel, int64_t n_pixels, double *g, SbkError *error);
@@ -149,7 +149,6 @@ double cpu_block_value (const CpuPairs *pairs, const CpuBlock *block, double h[2
 const CpuPairs *cpu_pairs (const SbkSpectrum *spectrum, int precise);
 /* Index of a view's i-th block. */
 int64_t cpu_view_block (const SbkView *view, int64_t i);
-void cpu_block_init (CpuBlock *block, const SbkSpectrum *spectrum, const SbkView *view, int64_t index,
-                     const SbkModel *model);
+void cpu_block_init (CpuBlock *block, const SbkSpectrum *spectrum, const SbkView *view, int64_t index, const SbkModel *model);
 
 #endif

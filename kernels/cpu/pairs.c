@@ -43,11 +43,10 @@
 #define SUFFIX wide
 #include "kernels/cpu/pairs_all.h"
 
-#define SET(suffix)                                                                                                     \
-  {                                                                                                                     \
-    PASTE (pairs_value, suffix), PASTE (pairs_gradient, suffix), PASTE (pairs_hessian, suffix), hessian_of_block,       \
-        PASTE (pairs_sums, suffix), PASTE (alias_sums, suffix), PASTE (pairs_geometry, suffix),                         \
-        PASTE (alias_gradient, suffix)                                                                                  \
+#define SET(suffix)                                                                                                            \
+  {                                                                                                                            \
+    PASTE (pairs_value, suffix), PASTE (pairs_gradient, suffix), PASTE (pairs_hessian, suffix), hessian_of_block,              \
+        PASTE (pairs_sums, suffix), PASTE (alias_sums, suffix), PASTE (pairs_geometry, suffix), PASTE (alias_gradient, suffix) \
   }
 
 const CpuIsa PASTE (cpu_isa, SBK_ISA) = { "", { SET (single), SET (mixed), SET (wide) } };

@@ -170,9 +170,14 @@ FN (alias_gradient) (const CpuAliasGroup *group, double gradient[SBK_N])
 {
   FN (alias_residual) (group);
   for (int tile = 0; tile < group->tiles; tile++) {
-    CpuBlock block = { .spectrum = group->spectrum, .g = group->residual, .vx = group->vx + tile * SBK_LANES,
-                       .vy = group->vy + tile * SBK_LANES, .k_first = group->k_first, .k_stride = group->k_stride,
-                       .view = group->view, .model = group->model };
+    CpuBlock block = { .spectrum = group->spectrum,
+                       .g = group->residual,
+                       .vx = group->vx + tile * SBK_LANES,
+                       .vy = group->vy + tile * SBK_LANES,
+                       .k_first = group->k_first,
+                       .k_stride = group->k_stride,
+                       .view = group->view,
+                       .model = group->model };
     double re[SBK_LANES], im[SBK_LANES];
     vec r_of[SBK_LANES / W][3];
     for (int l = 0; l < SBK_LANES; l++) {

@@ -9,8 +9,8 @@ typedef struct Slopes {
 
 /* chi_x: monomials of d chi / dx. */
 static void
-FN (slopes_begin) (Slopes *slopes, const SbkSpectrum *s, const double chi_x[SBK_N_MONOMIALS], int64_t index,
-                   const double *vx, const double *vy)
+FN (slopes_begin) (Slopes *slopes, const SbkSpectrum *s, const double chi_x[SBK_N_MONOMIALS], int64_t index, const double *vx,
+                   const double *vy)
 {
   double here[SBK_DEGREE + 1], minus[SBK_DEGREE][SBK_LANES], plus[SBK_DEGREE][SBK_LANES], x = s->row_x[index];
   row_here (chi_x, x, here);
@@ -34,14 +34,14 @@ FN (horner_slope) (const vec c[SBK_DEGREE], REAL y)
 
 /* One pixel of one row as one sideband sees it; everything but the lanes is the same for both. */
 typedef struct FN (Place) {
-  REAL x, y, a0;       /* position and A there */
-  REAL a0_scale;       /* d A (k) / d log scale */
-  REAL inverse;        /* 1 / (2 edge) */
+  REAL x, y, a0; /* position and A there */
+  REAL a0_scale; /* d A (k) / d log scale */
+  REAL inverse;  /* 1 / (2 edge) */
 } FN (Place);
 
 /* Adds 2 Re (conj (d side) r) of one sideband, side = A (k) A (k - s v) exp (i pi p) sinc, to sum[2], times `sign`. */
 INLINE void
-FN (geometry_side) (const FN (Place) *k, REAL s, REAL sign, vec vx, vec vy, vec dx2, vec p, vec px, vec py, vec argument,
+FN (geometry_side) (const FN (Place) * k, REAL s, REAL sign, vec vx, vec vy, vec dx2, vec p, vec px, vec py, vec argument,
                     REAL depth, int thick, vec rr, vec ri, vec sum[2])
 {
   vec dx = k->x - s * vx, dy = k->y - s * vy, r2 = dx2 + dy * dy;
@@ -58,10 +58,10 @@ FN (geometry_side) (const FN (Place) *k, REAL s, REAL sign, vec vx, vec vy, vec 
   vec vturn = k->x * vy - k->y * vx, vgrow = k->x * vx + k->y * vy;
   vec d_turn = k->a0 * on * 2 * s * vturn;
   vec d_grow = k->a0_scale * am - k->a0 * on * (2 * (dx * k->x + dy * k->y) + 1 - r2);
-  sum[0] += 2 * sign * ((d_turn * s0 + amplitude * s1 * (depth * vturn)) * along
-                        + amplitude * s0 * (py * k->x - px * k->y) * across);
-  sum[1] += 2 * sign * ((d_grow * s0 + amplitude * s1 * (depth * vgrow)) * along
-                        + amplitude * s0 * (px * k->x + py * k->y) * across);
+  sum[0] += 2 * sign
+            * ((d_turn * s0 + amplitude * s1 * (depth * vturn)) * along + amplitude * s0 * (py * k->x - px * k->y) * across);
+  sum[1] += 2 * sign
+            * ((d_grow * s0 + amplitude * s1 * (depth * vgrow)) * along + amplitude * s0 * (px * k->x + py * k->y) * across);
 }
 
 /* gamma of W lanes at one pixel. */
@@ -89,8 +89,10 @@ FN (geometry_row) (const CpuBlock *block, const Row *row, const Slopes *slopes, 
   int64_t from = s->row_start[index];
   from += (block->k_first - from % block->k_stride + block->k_stride) % block->k_stride;
   for (int64_t k = from; k < s->row_start[index + 1]; k += block->k_stride) {
-    FN (Place) at = { .x = (REAL)s->row_x[index], .y = (REAL)s->pixel_y[k], .a0 = (REAL)s->pixel_a[k],
-                      .inverse = (REAL)(1 / (2 * s->edge)) };
+    FN (Place)
+    at = {
+      .x = (REAL)s->row_x[index], .y = (REAL)s->pixel_y[k], .a0 = (REAL)s->pixel_a[k], .inverse = (REAL)(1 / (2 * s->edge))
+    };
     double r2 = s->row_x[index] * s->row_x[index] + s->pixel_y[k] * s->pixel_y[k];
     at.a0_scale = s->pixel_a[k] > 0 && s->pixel_a[k] < 1 ? -(REAL)((1 + r2) / (2 * s->edge)) : 0;
     const STORED *g = (const STORED *)block->g + 2 * SBK_LANES * k + half * W;
@@ -98,12 +100,12 @@ FN (geometry_row) (const CpuBlock *block, const Row *row, const Slopes *slopes, 
     FN (geometry_gamma) (row, at.y, at.a0, thick, &cr, &ci);
     vec rr = r_of[0] * gr - r_of[1] * gi - r_of[2] * cr;
     vec ri = r_of[0] * gi + r_of[1] * gr - r_of[2] * ci;
-    FN (geometry_side) (&at, 1, 1, vx, row->vy, row->dx2_minus, FN (horner) (row->minus, at.y),
-                        FN (horner) (slopes->minus, at.y), FN (horner_slope) (row->minus, at.y),
-                        row->x_minus + at.y * row->x_slope, (REAL)block->model->depth, thick, rr, ri, sum);
-    FN (geometry_side) (&at, -1, -1, vx, row->vy, row->dx2_plus, FN (horner) (row->plus, at.y),
-                        FN (horner) (slopes->plus, at.y), FN (horner_slope) (row->plus, at.y),
-                        row->x_plus + at.y * row->x_slope, (REAL)block->model->depth, thick, rr, ri, sum);
+    FN (geometry_side)
+    (&at, 1, 1, vx, row->vy, row->dx2_minus, FN (horner) (row->minus, at.y), FN (horner) (slopes->minus, at.y),
+     FN (horner_slope) (row->minus, at.y), row->x_minus + at.y * row->x_slope, (REAL)block->model->depth, thick, rr, ri, sum);
+    FN (geometry_side)
+    (&at, -1, -1, vx, row->vy, row->dx2_plus, FN (horner) (row->plus, at.y), FN (horner) (slopes->plus, at.y),
+     FN (horner_slope) (row->plus, at.y), row->x_plus + at.y * row->x_slope, (REAL)block->model->depth, thick, rr, ri, sum);
   }
   FN (flush) (out[0] + half * W, sum[0]);
   FN (flush) (out[1] + half * W, sum[1]);

@@ -25,8 +25,8 @@ typedef struct Moments {
 } Moments;
 
 INLINE void
-FN (gradient_segment) (const CpuBlock *block, const Row *row, const vec r_of[3], int half, int64_t from, int64_t to,
-                       int has_a, int has_b, int thick, Moments *sum)
+FN (gradient_segment) (const CpuBlock *block, const Row *row, const vec r_of[3], int half, int64_t from, int64_t to, int has_a,
+                       int has_b, int thick, Moments *sum)
 {
   const SbkSpectrum *s = block->spectrum;
   Moments m = *sum;
@@ -90,15 +90,16 @@ FN (gradient_segment) (const CpuBlock *block, const Row *row, const vec r_of[3],
 /* Moments of a block in float64, all lanes: SBK_CARRY_GRADIENT of them. */
 typedef struct BlockMoments {
   double a[SBK_N_MONOMIALS][SBK_LANES], b[SBK_N_MONOMIALS][SBK_LANES]; /* sum t x^i y^j */
-  double u[3][SBK_LANES]; /* [0] sum (u_a + u_b), [1] sum (E_a u_a + E_b u_b) */
+  double u[3][SBK_LANES];                                              /* [0] sum (u_a + u_b), [1] sum (E_a u_a + E_b u_b) */
 } BlockMoments;
 
 /* sum t (x - sx)^i (y - sy)^j from the moments of x^p y^q. */
 static double
 shifted_moment (double m[SBK_N_MONOMIALS][SBK_LANES], int lane, int i, int j, double sx, double sy)
 {
-  static const int binomial[7][7] = { { 1 }, { 1, 1 }, { 1, 2, 1 }, { 1, 3, 3, 1 }, { 1, 4, 6, 4, 1 },
-                                      { 1, 5, 10, 10, 5, 1 }, { 1, 6, 15, 20, 15, 6, 1 } };
+  static const int binomial[7][7] = {
+    { 1 }, { 1, 1 }, { 1, 2, 1 }, { 1, 3, 3, 1 }, { 1, 4, 6, 4, 1 }, { 1, 5, 10, 10, 5, 1 }, { 1, 6, 15, 20, 15, 6, 1 }
+  };
   double sum = 0, px = 1;
   for (int p = i; p >= 0; p--, px *= -sx) {
     double py = 1, inner = 0;
@@ -111,8 +112,7 @@ shifted_moment (double m[SBK_N_MONOMIALS][SBK_LANES], int lane, int i, int j, do
 
 /* sum (t_a - t_b) B(k) - t_a B(k-q) + t_b B(k+q) for every monomial B, 2 pi from turns; tilt and depth. Never inlined: the
  * same instructions whoever calls it. */
-static void __attribute__ ((noinline))
-gradient_of_block (const CpuBlock *block, BlockMoments *m, double gradient[SBK_N])
+static void __attribute__ ((noinline)) gradient_of_block (const CpuBlock *block, BlockMoments *m, double gradient[SBK_N])
 {
   for (int l = 0; l < SBK_LANES; l++) {
     double vx = block->vx[l], vy = block->vy[l];
@@ -171,17 +171,17 @@ FN (gradient_with) (const CpuBlock *block, vec (*r_of)[3], BlockMoments *m)
       int begun = 0;
 #define THIN_CALL(from, to, a, b) FN (gradient_segment) (block, &row, r_of[half], half, from, to, a, b, 0, &sum)
 #define THICK_CALL(from, to, a, b) FN (gradient_segment) (block, &row, r_of[half], half, from, to, a, b, 1, &sum)
-#define SEGMENT(from, to, a, b)                                                                                         \
-  do {                                                                                                                  \
-    if (!begun) {                                                                                                       \
-      FN (row_begin) (&row, s, block->model, index, vx, vy);                                                            \
-      memset (&sum, 0, sizeof sum);                                                                                     \
-    }                                                                                                                   \
-    begun = 1;                                                                                                          \
-    if (thick)                                                                                                          \
-      SEGMENT_KINDS (THICK_CALL, from, to, a, b);                                                                       \
-    else                                                                                                                \
-      SEGMENT_KINDS (THIN_CALL, from, to, a, b);                                                                        \
+#define SEGMENT(from, to, a, b)                                                                                                \
+  do {                                                                                                                         \
+    if (!begun) {                                                                                                              \
+      FN (row_begin) (&row, s, block->model, index, vx, vy);                                                                   \
+      memset (&sum, 0, sizeof sum);                                                                                            \
+    }                                                                                                                          \
+    begun = 1;                                                                                                                 \
+    if (thick)                                                                                                                 \
+      SEGMENT_KINDS (THICK_CALL, from, to, a, b);                                                                              \
+    else                                                                                                                       \
+      SEGMENT_KINDS (THIN_CALL, from, to, a, b);                                                                               \
   } while (0)
       EACH_SEGMENT (block, vx, vy, index, SEGMENT);
 #undef SEGMENT

@@ -27,8 +27,7 @@ hessian_of_block (double h[2][SBK_LANES], double n[SBK_LANES], int count, const 
         const double *dj = first + (size_t)j * 3 * SBK_LANES + l;
         double along_j = hr * dj[0] + hi * dj[SBK_LANES], n_j = dj[2 * SBK_LANES];
         int at = triangle (count, i, j);
-        hessian[at] += 2 * second[(size_t)at * SBK_LANES + l]
-                       + 2 * (di[0] * dj[0] + di[SBK_LANES] * dj[SBK_LANES]) * in
+        hessian[at] += 2 * second[(size_t)at * SBK_LANES + l] + 2 * (di[0] * dj[0] + di[SBK_LANES] * dj[SBK_LANES]) * in
                        - 2 * (along_i * n_j + along_j * n_i) * in * in + 2 * h2 * n_i * n_j * in * in * in;
       }
     }
@@ -50,11 +49,11 @@ monomial_powers (int m, int *i, int *j)
 #define Hessian FN (Hessian)
 /* The sums of W lanes along a row. */
 typedef struct Hessian {
-  int count, n_chi;         /* chosen coordinates, ordered: chi first */
-  int order[SBK_N];         /* position among the caller's */
-  int px[SBK_N], py[SBK_N]; /* powers of the chi monomials */
-  int extra[3];             /* SBK_TILT_X .. SBK_DEPTH of the rest */
-  int thin;                 /* no depth, nothing asked about it */
+  int count, n_chi;                        /* chosen coordinates, ordered: chi first */
+  int order[SBK_N];                        /* position among the caller's */
+  int px[SBK_N], py[SBK_N];                /* powers of the chi monomials */
+  int extra[3];                            /* SBK_TILT_X .. SBK_DEPTH of the rest */
+  int thin;                                /* no depth, nothing asked about it */
   vec second[SBK_N * (SBK_N + 1) / 2 + 8]; /* chi x chi triangle, extra x chi, extra x extra */
   vec first[SBK_N][3];
 } Hessian;
@@ -70,11 +69,11 @@ FN (powers) (vec x, vec p[SBK_DEGREE + 1])
 /* One sideband at one pixel: value without and with the depth factor, and its derivatives. */
 #define Side FN (Side)
 typedef struct Side {
-  vec re, im;             /* with the depth factor */
-  vec theta[SBK_N];       /* d phase / d chi coordinate */
-  vec dr[3], di[3];       /* d side / d (tilt x, tilt y, depth) */
-  vec s1, s2;             /* sinc', sinc'' */
-  vec slope[3];           /* d X / d (tilt x, tilt y, depth) */
+  vec re, im;       /* with the depth factor */
+  vec theta[SBK_N]; /* d phase / d chi coordinate */
+  vec dr[3], di[3]; /* d side / d (tilt x, tilt y, depth) */
+  vec s1, s2;       /* sinc', sinc'' */
+  vec slope[3];     /* d X / d (tilt x, tilt y, depth) */
 } Side;
 
 INLINE void
@@ -135,8 +134,7 @@ FN (hessian_pixel) (Hessian *z, const Side *a, const Side *b, const vec r_of[3],
   for (int e = 0; e < n - c; e++) {
     vec ia = a->dr[e] * ri - a->di[e] * rr, ib = b->dr[e] * ri - b->di[e] * rr; /* Im (conj (side_e) r) */
     for (int i = 0; i < c; i++)
-      z->second[c * (c + 1) / 2 + e * c + i]
-          += a->theta[i] * ia - b->theta[i] * ib - wr[i] * dr[c + e] - wi[i] * di[c + e];
+      z->second[c * (c + 1) / 2 + e * c + i] += a->theta[i] * ia - b->theta[i] * ib - wr[i] * dr[c + e] - wi[i] * di[c + e];
     for (int f = e; f < n - c; f++) {
       vec xa = a->s2 * a->slope[e] * a->slope[f], xb = b->s2 * b->slope[e] * b->slope[f];
       if ((z->extra[f] == SBK_DEPTH) != (z->extra[e] == SBK_DEPTH)) {
@@ -144,8 +142,8 @@ FN (hessian_pixel) (Hessian *z, const Side *a, const Side *b, const vec r_of[3],
         xa += a->s1 * mixed;
         xb += b->s1 * mixed;
       }
-      z->second[c * (c + 1) / 2 + (n - c) * c + e * 3 + f]
-          += bare_ra * xa - bare_rb * xb - wr[c + e] * dr[c + f] - wi[c + e] * di[c + f];
+      z->second[c * (c + 1) / 2 + (n - c) * c + e * 3 + f] += bare_ra * xa - bare_rb * xb - wr[c + e] * dr[c + f]
+                                                              - wi[c + e] * di[c + f];
     }
   }
 }
@@ -211,8 +209,9 @@ FN (hessian_flush) (Hessian *z, int half, CpuHessianScratch *scratch)
       FN (flush) (scratch->first + (size_t)(z->order[i] * 3 + m) * SBK_LANES + half * W, z->first[i][m]);
   for (int i = 0; i < n; i++)
     for (int j = i; j < n; j++) {
-      int at = j < c ? triangle (c, i, j)
-                     : i < c ? c * (c + 1) / 2 + (j - c) * c + i : c * (c + 1) / 2 + (n - c) * c + (i - c) * 3 + j - c;
+      int at = j < c   ? triangle (c, i, j)
+               : i < c ? c * (c + 1) / 2 + (j - c) * c + i
+                       : c * (c + 1) / 2 + (n - c) * c + (i - c) * 3 + j - c;
       int p = z->order[i], q = z->order[j];
       FN (flush) (scratch->second + (size_t)triangle (n, p < q ? p : q, p < q ? q : p) * SBK_LANES + half * W, second[at]);
     }
@@ -254,12 +253,12 @@ FN (pairs_hessian) (const CpuBlock *block, double h[2][SBK_LANES], double n[SBK_
     for (int64_t index = 0; index < s->n_rows; index++) {
       Row row;
       int begun = 0;
-#define SEGMENT(from, to, has_a, has_b)                                                                                 \
-  do {                                                                                                                  \
-    if (!begun)                                                                                                         \
-      FN (row_begin) (&row, s, block->model, index, vx, vy);                                                            \
-    begun = 1;                                                                                                          \
-    FN (hessian_segment) (block, &row, s->row_x[index], r_of, half, from, to, &z);                                      \
+#define SEGMENT(from, to, has_a, has_b)                                                                                        \
+  do {                                                                                                                         \
+    if (!begun)                                                                                                                \
+      FN (row_begin) (&row, s, block->model, index, vx, vy);                                                                   \
+    begun = 1;                                                                                                                 \
+    FN (hessian_segment) (block, &row, s->row_x[index], r_of, half, from, to, &z);                                             \
   } while (0)
       EACH_SEGMENT (block, vx, vy, index, SEGMENT);
 #undef SEGMENT

@@ -86,7 +86,9 @@ static void
 FN (pairs_sums) (const CpuFine *fine, double *out)
 {
   const SbkSpectrum *s = fine->spectrum;
-  CpuBlock block = { .spectrum = s, .k_first = fine->k_first, .k_stride = fine->k_stride, .view = fine->view, .model = fine->model };
+  CpuBlock block = {
+    .spectrum = s, .k_first = fine->k_first, .k_stride = fine->k_stride, .view = fine->view, .model = fine->model
+  };
   int width = sbk_sum_width (fine->kind), thick = fine->model->depth != 0;
   double total[8][SBK_LANES];
   memset (total, 0, sizeof total);
@@ -100,36 +102,36 @@ FN (pairs_sums) (const CpuFine *fine, double *out)
       Weight weight;
       vec sum[8] = { { 0 } };
       int begun = 0;
-#define SEGMENT(from, to, a, b)                                                                                         \
-  do {                                                                                                                  \
-    if (!begun) {                                                                                                       \
-      FN (row_begin) (&row, s, fine->model, index, vx, vy);                                                             \
-      FN (weight_begin) (&weight, fine->kind, fine->model, s->row_x[index], vx, vy);                                    \
-    }                                                                                                                   \
-    begun = 1;                                                                                                          \
-    for (int64_t k = from; k < to; k += fine->k_stride) {                                                               \
-      REAL y = (REAL)s->pixel_y[k], a0 = (REAL)s->pixel_a[k];                                                           \
-      vec ar, ai, br, bi, gr = { 0 }, gi = { 0 }, side = { 0 };                                                                         \
-      vec am = FN (amplitude_minus) (&row, y, a0), ap = FN (amplitude_plus) (&row, y, a0);                              \
-      vec seen = am + ap;                                                                                               \
-      if (thick) {                                                                                                      \
-        am *= FN (sinc) (row.x_minus + y * row.x_slope);                                                                \
-        ap *= FN (sinc) (row.x_plus + y * row.x_slope);                                                                 \
-      }                                                                                                                 \
-      FN (turn) (FN (horner) (row.minus, y), am, &ar, &ai);                                                             \
-      FN (turn) (FN (horner) (row.plus, y), ap, &br, &bi);                                                              \
-      for (int l = 0; l < W; l++) {                                                                                     \
-        const STORED *g = (const STORED *)fine->g[half * W + l] + 2 * SBK_LANES * k;                                    \
-        gr[l] = (REAL)g[0];                                                                                             \
-        gi[l] = (REAL)g[SBK_LANES] * (REAL)fine->sign[half * W + l];                                                    \
-      }                                                                                                                 \
-      if (fine->kind == SBK_SUM_SSB)                                                                                    \
-        side = FN (ssb_side) (s->row_x[index], s->pixel_y[k], vx, vy);                                                  \
-      if (fine->kind == SBK_SUM_SHIFTED || fine->kind == SBK_SUM_MOMENT)                                                \
-        FN (sums_weighted) (fine->kind, &weight, y, seen, ar - br, ai - bi, gr, gi, sum);                                     \
-      else                                                                                                              \
-        FN (sums_pixel) (fine->kind, side, ar, ai, br, bi, gr, gi, sum);                                                \
-    }                                                                                                                   \
+#define SEGMENT(from, to, a, b)                                                                                                \
+  do {                                                                                                                         \
+    if (!begun) {                                                                                                              \
+      FN (row_begin) (&row, s, fine->model, index, vx, vy);                                                                    \
+      FN (weight_begin) (&weight, fine->kind, fine->model, s->row_x[index], vx, vy);                                           \
+    }                                                                                                                          \
+    begun = 1;                                                                                                                 \
+    for (int64_t k = from; k < to; k += fine->k_stride) {                                                                      \
+      REAL y = (REAL)s->pixel_y[k], a0 = (REAL)s->pixel_a[k];                                                                  \
+      vec ar, ai, br, bi, gr = { 0 }, gi = { 0 }, side = { 0 };                                                                \
+      vec am = FN (amplitude_minus) (&row, y, a0), ap = FN (amplitude_plus) (&row, y, a0);                                     \
+      vec seen = am + ap;                                                                                                      \
+      if (thick) {                                                                                                             \
+        am *= FN (sinc) (row.x_minus + y * row.x_slope);                                                                       \
+        ap *= FN (sinc) (row.x_plus + y * row.x_slope);                                                                        \
+      }                                                                                                                        \
+      FN (turn) (FN (horner) (row.minus, y), am, &ar, &ai);                                                                    \
+      FN (turn) (FN (horner) (row.plus, y), ap, &br, &bi);                                                                     \
+      for (int l = 0; l < W; l++) {                                                                                            \
+        const STORED *g = (const STORED *)fine->g[half * W + l] + 2 * SBK_LANES * k;                                           \
+        gr[l] = (REAL)g[0];                                                                                                    \
+        gi[l] = (REAL)g[SBK_LANES] * (REAL)fine->sign[half * W + l];                                                           \
+      }                                                                                                                        \
+      if (fine->kind == SBK_SUM_SSB)                                                                                           \
+        side = FN (ssb_side) (s->row_x[index], s->pixel_y[k], vx, vy);                                                         \
+      if (fine->kind == SBK_SUM_SHIFTED || fine->kind == SBK_SUM_MOMENT)                                                       \
+        FN (sums_weighted) (fine->kind, &weight, y, seen, ar - br, ai - bi, gr, gi, sum);                                      \
+      else                                                                                                                     \
+        FN (sums_pixel) (fine->kind, side, ar, ai, br, bi, gr, gi, sum);                                                       \
+    }                                                                                                                          \
   } while (0)
       EACH_SEGMENT (&block, vx, vy, index, SEGMENT);
 #undef SEGMENT

@@ -6,7 +6,7 @@ typedef struct Row {
   vec minus[SBK_DEGREE], plus[SBK_DEGREE]; /* chi (k) - chi (k - q) and chi (k + q) - chi (k), half turns, by powers of y */
   vec dx2_minus, dx2_plus;                 /* squared row distances of k -+ q */
   vec vy;
-  vec x_minus, x_plus, x_slope;            /* argument of sinc: x_-+ + y x_slope */
+  vec x_minus, x_plus, x_slope; /* argument of sinc: x_-+ + y x_slope */
   REAL slope, offset;
 } Row;
 
@@ -70,8 +70,8 @@ typedef struct Value {
 
 /* Pixels [from, to) of a row, of which a (k - q inside) or b (k + q inside) or both can differ from zero. */
 INLINE void
-FN (value_segment) (const CpuBlock *block, const Row *row, int half, int64_t from, int64_t to, int has_a, int has_b,
-                    int thick, Value *sum)
+FN (value_segment) (const CpuBlock *block, const Row *row, int half, int64_t from, int64_t to, int has_a, int has_b, int thick,
+                    Value *sum)
 {
   const SbkSpectrum *s = block->spectrum;
   vec hr = sum->hr, hi = sum->hi, n = sum->n;
@@ -105,43 +105,43 @@ FN (value_segment) (const CpuBlock *block, const Row *row, int half, int64_t fro
 }
 
 /* Calls SEGMENT (from, to, has_a, has_b) for the parts of a row that can overlap. */
-#define EACH_SEGMENT(block, vx, vy, index, SEGMENT)                                                                     \
-  do {                                                                                                                  \
-    double minus_x_[W], minus_y_[W];                                                                                    \
-    int64_t cut_[4];                                                                                                    \
-    if (!sbk_view_row ((block)->view, index))                                                                           \
-      break;                                                                                                            \
-    for (int l_ = 0; l_ < W; l_++) {                                                                                    \
-      minus_x_[l_] = -(vx)[l_];                                                                                         \
-      minus_y_[l_] = -(vy)[l_];                                                                                         \
-    }                                                                                                                   \
-    row_reach ((block)->spectrum, index, vx, vy, W, &cut_[0], &cut_[1]);                                                \
-    row_reach ((block)->spectrum, index, minus_x_, minus_y_, W, &cut_[2], &cut_[3]);                                    \
-    int64_t a0_ = cut_[0], a1_ = cut_[1], b0_ = cut_[2], b1_ = cut_[3];                                                 \
-    for (int i_ = 1; i_ < 4; i_++)                                                                                      \
-      for (int j_ = i_; j_ > 0 && cut_[j_] < cut_[j_ - 1]; j_--) {                                                      \
-        int64_t t_ = cut_[j_];                                                                                          \
-        cut_[j_] = cut_[j_ - 1];                                                                                        \
-        cut_[j_ - 1] = t_;                                                                                              \
-      }                                                                                                                 \
-    for (int i_ = 0; i_ < 3; i_++) {                                                                                    \
-      int64_t from_ = cut_[i_], to_ = cut_[i_ + 1];                                                                     \
-      int a_ = from_ >= a0_ && to_ <= a1_, b_ = from_ >= b0_ && to_ <= b1_;                                             \
-      from_ += ((block)->k_first - from_ % (block)->k_stride + (block)->k_stride) % (block)->k_stride;                  \
-      if (from_ < to_ && (a_ || b_))                                                                                    \
-        SEGMENT (from_, to_, a_, b_);                                                                                   \
-    }                                                                                                                   \
+#define EACH_SEGMENT(block, vx, vy, index, SEGMENT)                                                                            \
+  do {                                                                                                                         \
+    double minus_x_[W], minus_y_[W];                                                                                           \
+    int64_t cut_[4];                                                                                                           \
+    if (!sbk_view_row ((block)->view, index))                                                                                  \
+      break;                                                                                                                   \
+    for (int l_ = 0; l_ < W; l_++) {                                                                                           \
+      minus_x_[l_] = -(vx)[l_];                                                                                                \
+      minus_y_[l_] = -(vy)[l_];                                                                                                \
+    }                                                                                                                          \
+    row_reach ((block)->spectrum, index, vx, vy, W, &cut_[0], &cut_[1]);                                                       \
+    row_reach ((block)->spectrum, index, minus_x_, minus_y_, W, &cut_[2], &cut_[3]);                                           \
+    int64_t a0_ = cut_[0], a1_ = cut_[1], b0_ = cut_[2], b1_ = cut_[3];                                                        \
+    for (int i_ = 1; i_ < 4; i_++)                                                                                             \
+      for (int j_ = i_; j_ > 0 && cut_[j_] < cut_[j_ - 1]; j_--) {                                                             \
+        int64_t t_ = cut_[j_];                                                                                                 \
+        cut_[j_] = cut_[j_ - 1];                                                                                               \
+        cut_[j_ - 1] = t_;                                                                                                     \
+      }                                                                                                                        \
+    for (int i_ = 0; i_ < 3; i_++) {                                                                                           \
+      int64_t from_ = cut_[i_], to_ = cut_[i_ + 1];                                                                            \
+      int a_ = from_ >= a0_ && to_ <= a1_, b_ = from_ >= b0_ && to_ <= b1_;                                                    \
+      from_ += ((block)->k_first - from_ % (block)->k_stride + (block)->k_stride) % (block)->k_stride;                         \
+      if (from_ < to_ && (a_ || b_))                                                                                           \
+        SEGMENT (from_, to_, a_, b_);                                                                                          \
+    }                                                                                                                          \
   } while (0)
 
 /* The three kinds of segment with constant flags, so that each compiles to a loop of its own. */
-#define SEGMENT_KINDS(CALL, from, to, a, b)                                                                             \
-  do {                                                                                                                  \
-    if ((a) && (b))                                                                                                     \
-      CALL (from, to, 1, 1);                                                                                            \
-    else if (a)                                                                                                         \
-      CALL (from, to, 1, 0);                                                                                            \
-    else                                                                                                                \
-      CALL (from, to, 0, 1);                                                                                            \
+#define SEGMENT_KINDS(CALL, from, to, a, b)                                                                                    \
+  do {                                                                                                                         \
+    if ((a) && (b))                                                                                                            \
+      CALL (from, to, 1, 1);                                                                                                   \
+    else if (a)                                                                                                                \
+      CALL (from, to, 1, 0);                                                                                                   \
+    else                                                                                                                       \
+      CALL (from, to, 0, 1);                                                                                                   \
   } while (0)
 
 static void
@@ -157,15 +157,15 @@ FN (pairs_value) (const CpuBlock *block, double h[2][SBK_LANES], double n[SBK_LA
       int begun = 0;
 #define THIN_CALL(from, to, a, b) FN (value_segment) (block, &row, half, from, to, a, b, 0, &sum)
 #define THICK_CALL(from, to, a, b) FN (value_segment) (block, &row, half, from, to, a, b, 1, &sum)
-#define SEGMENT(from, to, a, b)                                                                                         \
-  do {                                                                                                                  \
-    if (!begun)                                                                                                         \
-      FN (row_begin) (&row, s, block->model, index, vx, vy);                                                            \
-    begun = 1;                                                                                                          \
-    if (thick)                                                                                                          \
-      SEGMENT_KINDS (THICK_CALL, from, to, a, b);                                                                       \
-    else                                                                                                                \
-      SEGMENT_KINDS (THIN_CALL, from, to, a, b);                                                                        \
+#define SEGMENT(from, to, a, b)                                                                                                \
+  do {                                                                                                                         \
+    if (!begun)                                                                                                                \
+      FN (row_begin) (&row, s, block->model, index, vx, vy);                                                                   \
+    begun = 1;                                                                                                                 \
+    if (thick)                                                                                                                 \
+      SEGMENT_KINDS (THICK_CALL, from, to, a, b);                                                                              \
+    else                                                                                                                       \
+      SEGMENT_KINDS (THIN_CALL, from, to, a, b);                                                                               \
   } while (0)
       EACH_SEGMENT (block, vx, vy, index, SEGMENT);
 #undef SEGMENT

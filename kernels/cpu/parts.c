@@ -10,11 +10,11 @@ typedef struct {
   const CpuPairs *pairs;
   int64_t n_models;
   const SbkModel *models;
-  double *sums;             /* [n_models][count][3] */
-  const double *complete;   /* [count][3] */
-  double *carry;            /* [blocks] of the pass */
-  double *part;             /* [blocks][width]; NULL: not the last part */
-  int count;                /* of chosen coordinates */
+  double *sums;           /* [n_models][count][3] */
+  const double *complete; /* [count][3] */
+  double *carry;          /* [blocks] of the pass */
+  double *part;           /* [blocks][width]; NULL: not the last part */
+  int count;              /* of chosen coordinates */
   const int *chosen;
   double *first, *second;
   const int *cancel;
@@ -77,8 +77,13 @@ SbkStatus
 cpu_value_sums (SbkSpectrum *s, const SbkView *view, int precise, int64_t n_models, const SbkModel *models, double *sums,
                 const int *cancel, SbkError *error)
 {
-  PartJob job = { .spectrum = s, .view = view, .pairs = cpu_pairs (s, precise), .n_models = n_models, .models = models,
-                  .sums = sums, .cancel = cancel };
+  PartJob job = { .spectrum = s,
+                  .view = view,
+                  .pairs = cpu_pairs (s, precise),
+                  .n_models = n_models,
+                  .models = models,
+                  .sums = sums,
+                  .cancel = cancel };
   (void)error;
   return run (&job, value_task);
 }
@@ -134,8 +139,13 @@ SbkStatus
 cpu_gradient_part (SbkSpectrum *s, const SbkView *view, int precise, const SbkModel *model, const double *sums, double *carry,
                    double *gradient, const int *cancel, SbkError *error)
 {
-  PartJob job = { .spectrum = s, .view = view, .pairs = cpu_pairs (s, precise), .models = model, .complete = sums,
-                  .carry = carry, .cancel = cancel };
+  PartJob job = { .spectrum = s,
+                  .view = view,
+                  .pairs = cpu_pairs (s, precise),
+                  .models = model,
+                  .complete = sums,
+                  .carry = carry,
+                  .cancel = cancel };
   return run_derivative (&job, gradient_task, SBK_N, gradient, error);
 }
 
@@ -143,8 +153,13 @@ SbkStatus
 cpu_geometry_part (SbkSpectrum *s, const SbkView *view, int precise, const SbkModel *model, const double *sums, double *carry,
                    double *derivative, const int *cancel, SbkError *error)
 {
-  PartJob job = { .spectrum = s, .view = view, .pairs = cpu_pairs (s, precise), .models = model, .complete = sums,
-                  .carry = carry, .cancel = cancel };
+  PartJob job = { .spectrum = s,
+                  .view = view,
+                  .pairs = cpu_pairs (s, precise),
+                  .models = model,
+                  .complete = sums,
+                  .carry = carry,
+                  .cancel = cancel };
   return run_derivative (&job, geometry_task, 2, derivative, error);
 }
 
@@ -169,15 +184,23 @@ SbkStatus
 cpu_hessian_part (SbkSpectrum *s, const SbkView *view, int precise, const SbkModel *model, int n, const int *chosen,
                   const double *sums, double *first, double *second, const int *cancel, SbkError *error)
 {
-  PartJob job = { .spectrum = s, .view = view, .pairs = cpu_pairs (s, precise), .models = model, .complete = sums, .count = n,
-                  .chosen = chosen, .first = first, .second = second, .cancel = cancel };
+  PartJob job = { .spectrum = s,
+                  .view = view,
+                  .pairs = cpu_pairs (s, precise),
+                  .models = model,
+                  .complete = sums,
+                  .count = n,
+                  .chosen = chosen,
+                  .first = first,
+                  .second = second,
+                  .cancel = cancel };
   (void)error;
   return run (&job, hessian_task);
 }
 
 SbkStatus
-cpu_hessian_end (SbkContext *context, const SbkView *view, int n, const double *sums, const double *first,
-                 const double *second, double *gradient, double *hessian, SbkError *error)
+cpu_hessian_end (SbkContext *context, const SbkView *view, int n, const double *sums, const double *first, const double *second,
+                 double *gradient, double *hessian, SbkError *error)
 {
   double part[SBK_N + SBK_N * (SBK_N + 1) / 2], *triangle = part + n;
   (void)error;
@@ -185,8 +208,8 @@ cpu_hessian_end (SbkContext *context, const SbkView *view, int n, const double *
     double h[2][SBK_LANES], norm[SBK_LANES];
     memset (part, 0, sizeof part);
     load_sums (sums + i * SBK_LANES * 3, block_lanes (view, i), h, norm);
-    context->isa->pairs[CPU_SINGLE].hessian_end (h, norm, n, second + i * sbk_carry_second (n),
-                                                 first + i * sbk_carry_first (n), part, triangle);
+    context->isa->pairs[CPU_SINGLE].hessian_end (h, norm, n, second + i * sbk_carry_second (n), first + i * sbk_carry_first (n),
+                                                 part, triangle);
     for (int j = 0; j < n; j++)
       gradient[j] += part[j];
     for (int j = 0, at = 0; j < n; j++)

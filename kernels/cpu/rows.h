@@ -87,8 +87,7 @@ row_differences (const double chi[SBK_N_MONOMIALS], const double here[SBK_DEGREE
 
 /* Coefficients in y of v.grad chi (x, y) for `lanes` frequencies, in half turns, the constant reduced modulo 2. */
 INLINE void
-row_shift (const double chi[SBK_N_MONOMIALS], double x, const double *vx, const double *vy, int lanes,
-           double (*out)[SBK_LANES])
+row_shift (const double chi[SBK_N_MONOMIALS], double x, const double *vx, const double *vy, int lanes, double (*out)[SBK_LANES])
 {
   for (int j = 0; j < SBK_DEGREE; j++) {
     double by_x = 0, by_y = 0; /* of y^j in d chi / dx and d chi / dy */

@@ -130,8 +130,8 @@ store (SbkSpectrum *s, int64_t pixel, int64_t q, double re, double im)
 }
 
 SbkStatus
-cpu_spectrum_from_values (SbkContext *context, SbkSpectrum **out, const SbkPixels *pixels, const SbkBand *band,
-                          const double *g, SbkError *error)
+cpu_spectrum_from_values (SbkContext *context, SbkSpectrum **out, const SbkPixels *pixels, const SbkBand *band, const double *g,
+                          SbkError *error)
 {
   SbkStatus status = cpu_spectrum_alloc (context, out, pixels, band, error);
   if (status != SBK_OK)
@@ -179,16 +179,11 @@ static double
 count_at (const SbkCounts *c, int64_t at)
 {
   switch (c->type) {
-  case SBK_U8:
-    return ((const uint8_t *)c->counts)[at];
-  case SBK_U16:
-    return ((const uint16_t *)c->counts)[at];
-  case SBK_U32:
-    return ((const uint32_t *)c->counts)[at];
-  case SBK_F32:
-    return (double)((const float *)c->counts)[at];
-  default:
-    return ((const double *)c->counts)[at];
+  case SBK_U8: return ((const uint8_t *)c->counts)[at];
+  case SBK_U16: return ((const uint16_t *)c->counts)[at];
+  case SBK_U32: return ((const uint32_t *)c->counts)[at];
+  case SBK_F32: return (double)((const float *)c->counts)[at];
+  default: return ((const double *)c->counts)[at];
   }
 }
 

@@ -11,9 +11,9 @@ enum { MAX_CHUNK_ROWS = 16, THREADS = 128, FAR_AWAY = 100 };
 
 /* residual[pixel][groups]: of groups first .. first + count; T is also how it is stored. */
 template <typename T, typename S, int DEPTH>
-__global__ void __launch_bounds__ (THREADS)
-residual_kernel (CudaG v, CudaAliases a, int first_group, int count, long long pitch, const SbkModel *on_device,
-                 const double *x, typename Complex<T>::type *residual)
+__global__ void
+__launch_bounds__ (THREADS) residual_kernel (CudaG v, CudaAliases a, int first_group, int count, long long pitch,
+                                             const SbkModel *on_device, const double *x, typename Complex<T>::type *residual)
 {
   typedef typename Complex<T>::type C;
   __shared__ Chunk<MAX_CHUNK_ROWS> chunk;
@@ -106,8 +106,8 @@ gradient_slab (const Job *job, int64_t first, int64_t count, double gradient[SBK
   int *column = (int *)(factors + 3 * members);
   CudaG v = cuda_view (s, job->view, count, MAX_CHUNK_ROWS);
   dim3 grid (cuda_blocks (count, THREADS), v.chunks);
-#define CALL(T, S, D)                                                                                                   \
-  residual_kernel<T, S, D><<<grid, THREADS, 0, context->stream>>> (v, job->a, (int)first, (int)count, pitch, job->model,  \
+#define CALL(T, S, D)                                                                                                          \
+  residual_kernel<T, S, D><<<grid, THREADS, 0, context->stream>>> (v, job->a, (int)first, (int)count, pitch, job->model,       \
                                                                    job->x, (Complex<T>::type *)residual)
   CUDA_DISPATCH (s->wide, job->precise, job->depth, CALL);
 #undef CALL

@@ -163,9 +163,13 @@ cuda_aliases_send (SbkContext *context, const SbkAliases *a, CudaAliases *to, Sb
       group_of[m] = (int)g;
   }
   SbkStatus status = cuda_send (context, device, host, size, error);
-  *to = (CudaAliases){ (int)groups, (int)a->most, (const int *)(device + ((char *)start - host)),
-                       (const int *)(device + ((char *)source - host)), (const int *)(device + ((char *)group_of - host)),
-                       (const long long *)(device + ((char *)place - host)), (const double *)device,
+  *to = (CudaAliases){ (int)groups,
+                       (int)a->most,
+                       (const int *)(device + ((char *)start - host)),
+                       (const int *)(device + ((char *)source - host)),
+                       (const int *)(device + ((char *)group_of - host)),
+                       (const long long *)(device + ((char *)place - host)),
+                       (const double *)device,
                        (const double *)device + members };
   free (host);
   return status;
@@ -187,12 +191,16 @@ launch (SbkContext *context, const CudaG &v, const CudaAliases &a, const SbkMode
   int warps = warps_of<T> (a.most);
   size_t room = warp_room<T> (a.most);
   if (warps == 0)
-    return cuda_fail (error, SBK_UNSUPPORTED, "Groups of %d aliases are too large for the GPU; scan with a smaller step, or "
-                      "give backend = cpu.", a.most);
-  CUDA_TRY (context, cudaFuncSetAttribute (alias_kernel<T, S, DEPTH>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                           (int)(room * (size_t)warps)), "The dealiased sums");
-  alias_kernel<T, S, DEPTH><<<cuda_blocks (a.n_groups, warps), 32 * warps, room * (size_t)warps, context->stream>>> (
-      v, a, model, (int)room, out);
+    return cuda_fail (error, SBK_UNSUPPORTED,
+                      "Groups of %d aliases are too large for the GPU; scan with a smaller step, or "
+                      "give backend = cpu.",
+                      a.most);
+  CUDA_TRY (context,
+            cudaFuncSetAttribute (alias_kernel<T, S, DEPTH>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                  (int)(room * (size_t)warps)),
+            "The dealiased sums");
+  alias_kernel<T, S, DEPTH>
+      <<<cuda_blocks (a.n_groups, warps), 32 * warps, room *(size_t)warps, context->stream>>> (v, a, model, (int)room, out);
   return cuda_check (context, cudaGetLastError (), "The dealiased sums", error);
 }
 

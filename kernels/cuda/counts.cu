@@ -48,19 +48,20 @@ about_mean (C count, double mean, long long whole, float rest)
 
 /* One block a column: its mean, then the column about it, scaled and tapered. FOUR counts a thread at a time. */
 template <typename C, typename R>
-__global__ void __launch_bounds__ (1024)
-column_kernel (const C *counts, const long long *column, long long n, int cols, int rows, double scale,
-               const double *window, R *real)
+__global__ void __launch_bounds__ (1024) column_kernel (const C *counts, const long long *column, long long n, int cols,
+                                                        int rows, double scale, const double *window, R *real)
 {
   typedef typename SumOf<C>::type X;
   __shared__ X shared[32];
   const C *from = counts + (column != NULL ? column[blockIdx.x] : (long long)blockIdx.x) * n;
   R *to = real + (long long)blockIdx.x * n;
   bool aligned = n % 4 == 0 && (size_t)from % (4 * sizeof (C)) == 0 && window == NULL;
-  struct __align__ (sizeof (C) * 4) Four {
+  struct __align__ (sizeof (C) * 4) Four
+  {
     C x[4];
   };
-  struct __align__ (16) FourOut {
+  struct __align__ (16) FourOut
+  {
     R x[4];
   };
   X sum = 0;
@@ -118,15 +119,15 @@ typedef struct {
   const SbkBand *band;
   const SbkCounts *counts;
   size_t count_size, real_size;
-  int on_device;      /* the counts lie on the device already */
+  int on_device; /* the counts lie on the device already */
   int batch;
-  char *room;         /* counts of a batch (host counts only) */
+  char *room; /* counts of a batch (host counts only) */
   char *pinned;
   char *real, *half;
   int *index;
   double *window;
   CudaFft *fft;
-  int64_t first, n;   /* of the present batch */
+  int64_t first, n; /* of the present batch */
 } FromCounts;
 
 static size_t
@@ -141,8 +142,8 @@ pack_task (int64_t i, unsigned worker, void *data)
   FromCounts *f = (FromCounts *)data;
   size_t bytes = (size_t)(f->band->scan_rows * f->band->scan_cols) * f->count_size;
   (void)worker;
-  memcpy (f->pinned + (size_t)i * bytes,
-          (const char *)f->counts->counts + (size_t)f->counts->column[f->first + i] * bytes, bytes);
+  memcpy (f->pinned + (size_t)i * bytes, (const char *)f->counts->counts + (size_t)f->counts->column[f->first + i] * bytes,
+          bytes);
 }
 
 template <typename C, typename R>
@@ -150,8 +151,8 @@ static void
 launch_columns (const FromCounts *f, const void *counts, const long long *column, double scale)
 {
   column_kernel<C, R><<<(unsigned)f->n, 1024, 0, f->s->context->stream>>> (
-      (const C *)counts, column, f->band->scan_rows * f->band->scan_cols, (int)f->band->scan_cols,
-      (int)f->band->scan_rows, scale, f->window, (R *)f->real);
+      (const C *)counts, column, f->band->scan_rows * f->band->scan_cols, (int)f->band->scan_cols, (int)f->band->scan_rows,
+      scale, f->window, (R *)f->real);
 }
 
 template <typename R>
@@ -159,21 +160,11 @@ static void
 launch_type (const FromCounts *f, const void *counts, const long long *column, double scale)
 {
   switch (f->counts->type) {
-  case SBK_U8:
-    launch_columns<unsigned char, R> (f, counts, column, scale);
-    break;
-  case SBK_U16:
-    launch_columns<unsigned short, R> (f, counts, column, scale);
-    break;
-  case SBK_U32:
-    launch_columns<unsigned int, R> (f, counts, column, scale);
-    break;
-  case SBK_F32:
-    launch_columns<float, R> (f, counts, column, scale);
-    break;
-  default:
-    launch_columns<double, R> (f, counts, column, scale);
-    break;
+  case SBK_U8: launch_columns<unsigned char, R> (f, counts, column, scale); break;
+  case SBK_U16: launch_columns<unsigned short, R> (f, counts, column, scale); break;
+  case SBK_U32: launch_columns<unsigned int, R> (f, counts, column, scale); break;
+  case SBK_F32: launch_columns<float, R> (f, counts, column, scale); break;
+  default: launch_columns<double, R> (f, counts, column, scale); break;
   }
 }
 
@@ -189,8 +180,9 @@ transform_batch (FromCounts *f, const long long *column, SbkError *error)
     /* the copy before has ended when its pinned buffer is filled again */
     CUDA_TRY (context, cudaStreamSynchronize (context->stream), "The transform of the scan");
     context->threads.run (context->threads.pool, f->n, pack_task, f);
-    CUDA_TRY (context, cudaMemcpyAsync (f->room, f->pinned, (size_t)(f->n * n) * f->count_size, cudaMemcpyHostToDevice,
-                                        context->stream), "The copy of the counts");
+    CUDA_TRY (context,
+              cudaMemcpyAsync (f->room, f->pinned, (size_t)(f->n * n) * f->count_size, cudaMemcpyHostToDevice, context->stream),
+              "The copy of the counts");
     counts = f->room;
   }
   if (s->wide)
@@ -206,8 +198,8 @@ transform_batch (FromCounts *f, const long long *column, SbkError *error)
     band_kernel<double2><<<grid, 256, 0, context->stream>>> ((const double2 *)f->half, half, f->index, (int)s->n_q,
                                                              s->view.pitch, (double2 *)s->view.g + f->first * s->view.pitch);
   else
-    band_kernel<float2><<<grid, 256, 0, context->stream>>> ((const float2 *)f->half, half, f->index, (int)s->n_q,
-                                                            s->view.pitch, (float2 *)s->view.g + f->first * s->view.pitch);
+    band_kernel<float2><<<grid, 256, 0, context->stream>>> ((const float2 *)f->half, half, f->index, (int)s->n_q, s->view.pitch,
+                                                            (float2 *)s->view.g + f->first * s->view.pitch);
   return cuda_check (context, cudaGetLastError (), "The transform of the scan", error);
 }
 

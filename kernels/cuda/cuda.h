@@ -15,11 +15,11 @@ typedef struct CudaRoom {
 
 enum {
   ROOM_MODELS,
-  ROOM_PARTIAL,  /* sums of a chunk of rows, of each frequency */
-  ROOM_H,        /* h and n of each frequency */
-  ROOM_BLOCKS,   /* sums of each block of threads */
+  ROOM_PARTIAL, /* sums of a chunk of rows, of each frequency */
+  ROOM_H,       /* h and n of each frequency */
+  ROOM_BLOCKS,  /* sums of each block of threads */
   ROOM_TOTAL,
-  ROOM_FIRST,    /* first derivatives of h and n */
+  ROOM_FIRST, /* first derivatives of h and n */
   ROOM_FINE,
   ROOM_OUT,
   ROOM_COUNTS,
@@ -43,14 +43,14 @@ struct SbkContext {
   int device;
   int processors;
   cudaStream_t stream;
-  cudaEvent_t staged[2];  /* the halves of pinned memory are free again */
+  cudaEvent_t staged[2]; /* the halves of pinned memory are free again */
   CudaRoom room[ROOMS];
   void *pinned;
   size_t pinned_size;
   uint64_t fine_stamp, places_stamp; /* of what ROOM_KEPT_FINE and ROOM_PLACES hold */
   double fine_reach;                 /* largest |q| there */
   CudaFft *fft[FFT_KEPT];
-  Together *together;     /* NULL: alone */
+  Together *together; /* NULL: alone */
 };
 
 /* What kernels see of a spectrum; passed by value. G is [pixel][pitch], interleaved. */
@@ -58,17 +58,17 @@ typedef struct CudaG {
   const void *g;
   long long pitch;
   int n_pixels, n_rows;
-  const int *row_start;   /* [n_rows + 1] */
-  const double *row_x;    /* [n_rows] */
-  const double *row_y0;   /* [n_rows] first pixel's y */
-  const int *row_whole;   /* [n_rows] no gap: y = row_y0 + j dy */
-  const double2 *pixel;   /* [n_pixels] y, A */
+  const int *row_start; /* [n_rows + 1] */
+  const double *row_x;  /* [n_rows] */
+  const double *row_y0; /* [n_rows] first pixel's y */
+  const int *row_whole; /* [n_rows] no gap: y = row_y0 + j dy */
+  const double2 *pixel; /* [n_pixels] y, A */
   const float2 *pixel_f;
   double dy, edge;
-  const double *vx, *vy;  /* [n_q] */
-  const int *column;      /* where G of a frequency lies; NULL: at its own place */
-  int q_first, q_count, q_stride, q_phase; /* q_count: frequencies the view holds, q_stride in blocks of SBK_LANES */
-  int q_end;              /* frequencies at or beyond it are not of the view */
+  const double *vx, *vy;                        /* [n_q] */
+  const int *column;                            /* where G of a frequency lies; NULL: at its own place */
+  int q_first, q_count, q_stride, q_phase;      /* q_count: frequencies the view holds, q_stride in blocks of SBK_LANES */
+  int q_end;                                    /* frequencies at or beyond it are not of the view */
   int k_first, k_stride, row_first, row_stride; /* row_stride >= 1 */
   int chunk_rows, chunks;
 } CudaG;
@@ -77,9 +77,9 @@ struct SbkSpectrum {
   SbkContext *context;
   int64_t n_pixels, n_rows, n_q;
   int wide;
-  double v_max;           /* largest |q| */
-  double scale;           /* of the detector sampling, over that G was made with */
-  CudaG view;             /* all of it */
+  double v_max; /* largest |q| */
+  double scale; /* of the detector sampling, over that G was made with */
+  CudaG view;   /* all of it */
   void *memory[10];
   int n_memory;
 };
@@ -182,44 +182,44 @@ cuda_blocks (int64_t n, int threads)
   return (int)((n + threads - 1) / threads);
 }
 
-#define CUDA_TRY(context, call, what)                                                                                   \
-  do {                                                                                                                  \
-    SbkStatus status_ = cuda_check (context, call, what, error);                                                        \
-    if (status_ != SBK_OK)                                                                                              \
-      return status_;                                                                                                   \
+#define CUDA_TRY(context, call, what)                                                                                          \
+  do {                                                                                                                         \
+    SbkStatus status_ = cuda_check (context, call, what, error);                                                               \
+    if (status_ != SBK_OK)                                                                                                     \
+      return status_;                                                                                                          \
   } while (0)
 
 /* The arithmetic, storage and depth factor (pairs.cuh) of a call, as template arguments. Only the value's float64 has a depth
  * factor of its own for usual depths. */
-#define CUDA_DISPATCH_VALUE(wide, precise, depth, CALL)                                                             \
-  do {                                                                                                                  \
-    if ((depth) != 1 || (!(precise) && !(wide)))                                                              \
-      CUDA_DISPATCH (wide, precise, depth, CALL);                                                                   \
-    else if ((wide))                                                                                          \
-      CALL (double, double, 1);                                                                                         \
-    else                                                                                                                \
-      CALL (double, float, 1);                                                                                          \
+#define CUDA_DISPATCH_VALUE(wide, precise, depth, CALL)                                                                        \
+  do {                                                                                                                         \
+    if ((depth) != 1 || (!(precise) && !(wide)))                                                                               \
+      CUDA_DISPATCH (wide, precise, depth, CALL);                                                                              \
+    else if ((wide))                                                                                                           \
+      CALL (double, double, 1);                                                                                                \
+    else                                                                                                                       \
+      CALL (double, float, 1);                                                                                                 \
   } while (0)
 
-#define CUDA_DISPATCH(wide, precise, depth, CALL)                                                                   \
-  do {                                                                                                                  \
-    int depth_ = (depth);                                                                                               \
-    if ((wide)) {                                                                                             \
-      if (depth_ == 0)                                                                                                  \
-        CALL (double, double, 0);                                                                                       \
-      else                                                                                                              \
-        CALL (double, double, 2);                                                                                       \
-    } else if (precise) {                                                                                               \
-      if (depth_ == 0)                                                                                                  \
-        CALL (double, float, 0);                                                                                        \
-      else                                                                                                              \
-        CALL (double, float, 2);                                                                                        \
-    } else if (depth_ == 0)                                                                                             \
-      CALL (float, float, 0);                                                                                           \
-    else if (depth_ == 1)                                                                                               \
-      CALL (float, float, 1);                                                                                           \
-    else                                                                                                                \
-      CALL (float, float, 2);                                                                                           \
+#define CUDA_DISPATCH(wide, precise, depth, CALL)                                                                              \
+  do {                                                                                                                         \
+    int depth_ = (depth);                                                                                                      \
+    if ((wide)) {                                                                                                              \
+      if (depth_ == 0)                                                                                                         \
+        CALL (double, double, 0);                                                                                              \
+      else                                                                                                                     \
+        CALL (double, double, 2);                                                                                              \
+    } else if (precise) {                                                                                                      \
+      if (depth_ == 0)                                                                                                         \
+        CALL (double, float, 0);                                                                                               \
+      else                                                                                                                     \
+        CALL (double, float, 2);                                                                                               \
+    } else if (depth_ == 0)                                                                                                    \
+      CALL (float, float, 0);                                                                                                  \
+    else if (depth_ == 1)                                                                                                      \
+      CALL (float, float, 1);                                                                                                  \
+    else                                                                                                                       \
+      CALL (float, float, 2);                                                                                                  \
   } while (0)
 
 #endif

@@ -87,8 +87,7 @@ lz4_match (unsigned char *out, unsigned at, unsigned offset, unsigned match, uns
 
 /* FALSE: not a block that inflates to exactly out_size bytes (less than 2^31). */
 __device__ __forceinline__ bool
-lz4_decode (const unsigned char *__restrict__ in, unsigned in_size, unsigned char *out, unsigned out_size,
-            unsigned lane)
+lz4_decode (const unsigned char *__restrict__ in, unsigned in_size, unsigned char *out, unsigned out_size, unsigned lane)
 {
   unsigned ip = 0, op = 0;
   for (;;) {
@@ -157,8 +156,8 @@ store_eight (const uint2 *byte, unsigned char *out)
       unsigned b2 = h ? byte[2 % E].y : byte[2 % E].x, b3 = h ? byte[3 % E].y : byte[3 % E].x;
       unsigned a = __byte_perm (b0, b1, 0x5140), b = __byte_perm (b0, b1, 0x7362);
       unsigned c = __byte_perm (b2, b3, 0x5140), d = __byte_perm (b2, b3, 0x7362);
-      ((uint4 *)out)[h] = make_uint4 (__byte_perm (a, c, 0x5410), __byte_perm (a, c, 0x7632),
-                                      __byte_perm (b, d, 0x5410), __byte_perm (b, d, 0x7632));
+      ((uint4 *)out)[h] = make_uint4 (__byte_perm (a, c, 0x5410), __byte_perm (a, c, 0x7632), __byte_perm (b, d, 0x5410),
+                                      __byte_perm (b, d, 0x7632));
     }
 }
 

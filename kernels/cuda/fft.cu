@@ -61,8 +61,7 @@ cuda_fft_prepare (void)
 
 /* Making a plan costs more than running it: the context keeps the last ones. */
 SbkStatus
-cuda_fft_get (CudaFft **out, SbkContext *context, int64_t rows, int64_t cols, int batch, int wide, int inverse,
-              SbkError *error)
+cuda_fft_get (CudaFft **out, SbkContext *context, int64_t rows, int64_t cols, int batch, int wide, int inverse, SbkError *error)
 {
   for (int i = 0; i < FFT_KEPT; i++) {
     CudaFft *f = context->fft[i];
@@ -82,8 +81,7 @@ cuda_fft_get (CudaFft **out, SbkContext *context, int64_t rows, int64_t cols, in
 }
 
 SbkStatus
-cuda_fft_new (CudaFft **out, SbkContext *context, int64_t rows, int64_t cols, int batch, int wide, int inverse,
-              SbkError *error)
+cuda_fft_new (CudaFft **out, SbkContext *context, int64_t rows, int64_t cols, int batch, int wide, int inverse, SbkError *error)
 {
   *out = NULL;
   pthread_once (&once, open_cufft);
@@ -105,7 +103,10 @@ cuda_fft_new (CudaFft **out, SbkContext *context, int64_t rows, int64_t cols, in
     return cuda_fail (error, SBK_DEVICE, "cuFFT could not be started.");
   }
   cufftResult result = cufft.many (fft->plan, 2, n, NULL, 1, 0, NULL, 1, 0,
-                                   inverse ? CUFFT_Z2D : wide ? CUFFT_D2Z : CUFFT_R2C, batch, &work);
+                                   inverse ? CUFFT_Z2D
+                                   : wide  ? CUFFT_D2Z
+                                           : CUFFT_R2C,
+                                   batch, &work);
   if (result == CUFFT_SUCCESS)
     result = cufft.stream (fft->plan, context->stream);
   if (result != CUFFT_SUCCESS) {
@@ -121,8 +122,8 @@ SbkStatus
 cuda_fft_run (CudaFft *fft, void *in, void *out, SbkError *error)
 {
   cufftResult result = fft->inverse ? cufft.z2d (fft->plan, (cufftDoubleComplex *)in, (cufftDoubleReal *)out)
-                       : fft->wide ? cufft.d2z (fft->plan, (cufftDoubleReal *)in, (cufftDoubleComplex *)out)
-                                   : cufft.r2c (fft->plan, (cufftReal *)in, (cufftComplex *)out);
+                       : fft->wide  ? cufft.d2z (fft->plan, (cufftDoubleReal *)in, (cufftDoubleComplex *)out)
+                                    : cufft.r2c (fft->plan, (cufftReal *)in, (cufftComplex *)out);
   return result == CUFFT_SUCCESS ? SBK_OK : cuda_fail (error, SBK_DEVICE, "cuFFT failed (code %d).", (int)result);
 }
 

@@ -39,7 +39,7 @@ cuda_spectrum_set_scale (SbkSpectrum *s, double scale, SbkError *error)
   s->view.edge *= by;
   s->view.dy *= by;
   scale_rows<<<cuda_blocks (s->n_rows, 128), 128, 0, s->context->stream>>> ((int)s->n_rows, by, (double *)s->view.row_x,
-                                                                           (double *)s->view.row_y0);
+                                                                            (double *)s->view.row_y0);
   scale_pixels<<<(unsigned)s->n_rows, 128, 0, s->context->stream>>> (s->view.row_start, s->view.row_x, by, s->view.edge,
                                                                      (double2 *)s->view.pixel, (float2 *)s->view.pixel_f);
   return cuda_check (s->context, cudaGetLastError (), "The new scale", error);
@@ -76,10 +76,10 @@ geometry_side (const Place<T> &k, T s, T dx2, T p, T px, T py, T argument, T sum
   T amplitude = k.a0 * am, vturn = k.x * k.vy - k.y * k.vx, vgrow = k.x * k.vx + k.y * k.vy;
   T d_turn = k.a0 * on * 2 * s * vturn;
   T d_grow = k.a0_scale * am - k.a0 * on * (2 * (dx * k.x + dy * k.y) + 1 - r2);
-  sum[0] += 2 * s * ((d_turn * s0 + amplitude * s1 * (k.depth * vturn)) * along
-                     + amplitude * s0 * (py * k.x - px * k.y) * across);
-  sum[1] += 2 * s * ((d_grow * s0 + amplitude * s1 * (k.depth * vgrow)) * along
-                     + amplitude * s0 * (px * k.x + py * k.y) * across);
+  sum[0] += 2 * s
+            * ((d_turn * s0 + amplitude * s1 * (k.depth * vturn)) * along + amplitude * s0 * (py * k.x - px * k.y) * across);
+  sum[1] += 2 * s
+            * ((d_grow * s0 + amplitude * s1 * (k.depth * vgrow)) * along + amplitude * s0 * (px * k.x + py * k.y) * across);
 }
 
 /* chi's derivative by x, in shared memory: its monomials, and along each row of the chunk. */
@@ -112,8 +112,8 @@ slope_begin (Slope &slope, const double *chi, const CudaG &v, int first, int las
 
 /* block[chunk * gridDim.x + block][2] */
 template <typename T, typename S, int DEPTH>
-__global__ void __launch_bounds__ (THREADS)
-geometry_kernel (CudaG v, const SbkModel *on_device, const double *h, double *block)
+__global__ void
+__launch_bounds__ (THREADS) geometry_kernel (CudaG v, const SbkModel *on_device, const double *h, double *block)
 {
   __shared__ Chunk<MAX_CHUNK_ROWS> chunk;
   __shared__ Slope slope;
@@ -153,8 +153,16 @@ geometry_kernel (CudaG v, const SbkModel *on_device, const double *h, double *bl
       turn (pa, ar, ai);
       turn (pb, br, bi);
       T cr = wa * ar - wb * br, ci = wa * ai - wb * bi;
-      Place<T> place = { (T)x, y, a0, 0, edge.slope, (T)vx, (T)vy, (T)chunk.model.depth,
-                         f_re * gr - f_im * gi - f_w * cr, f_re * gi + f_im * gr - f_w * ci };
+      Place<T> place = { (T)x,
+                         y,
+                         a0,
+                         0,
+                         edge.slope,
+                         (T)vx,
+                         (T)vy,
+                         (T)chunk.model.depth,
+                         f_re * gr - f_im * gi - f_w * cr,
+                         f_re * gi + f_im * gr - f_w * ci };
       if (a0 > 0 && a0 < 1)
         place.a0_scale = -(1 + (T)(x * x) + y * y) * edge.slope;
       geometry_side<T, DEPTH> (place, 1, row.dx2_minus, pa, horner<T> (minus, y), horner_slope<T> (row.minus, y), xa, sum);

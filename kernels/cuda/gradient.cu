@@ -38,13 +38,13 @@ add_side (T sign, T re, T im, T s, T d, T rr, T ri, T y, T m[SBK_DEGREE + 1], T 
   }
 }
 
-#define BINOMIAL(n, k)                                                                                                  \
-  ((k) == 0 || (k) == (n) ? 1.0                                                                                         \
-   : (k) == 1 || (k) == (n)-1 ? (double)(n)                                                                             \
-   : (n) == 4 ? 6.0                                                                                                     \
-   : (n) == 5 ? 10.0                                                                                                    \
-   : (k) == 3 ? 20.0                                                                                                    \
-              : 15.0)
+#define BINOMIAL(n, k)                                                                                                         \
+  ((k) == 0 || (k) == (n)     ? 1.0                                                                                            \
+   : (k) == 1 || (k) == (n)-1 ? (double)(n)                                                                                    \
+   : (n) == 4                 ? 6.0                                                                                            \
+   : (n) == 5                 ? 10.0                                                                                           \
+   : (k) == 3                 ? 20.0                                                                                           \
+                              : 15.0)
 
 /* sum t (x - sx)^i (y - sy)^j from a thread's moments of x^p y^q */
 template <typename T, int THREADS>
@@ -82,8 +82,9 @@ warp_sum (double d)
 /* factors[3][q_count]: Re and Im of f and the weight w of r = f G - w gamma, whose derivatives these are. block[chunk *
  * gridDim.x + block][SBK_N] */
 template <typename T, typename S, int DEPTH>
-__global__ void __launch_bounds__ (GradientThreads<T>::value, GradientThreads<T>::blocks)
-gradient_kernel (CudaG v, const SbkModel *on_device, const double *factors, double *block)
+__global__ void
+__launch_bounds__ (GradientThreads<T>::value, GradientThreads<T>::blocks)
+    gradient_kernel (CudaG v, const SbkModel *on_device, const double *factors, double *block)
 {
   constexpr int THREADS = GradientThreads<T>::value;
   __shared__ Chunk<MAX_CHUNK_ROWS> chunk;
@@ -160,8 +161,7 @@ gradient_kernel (CudaG v, const SbkModel *on_device, const double *factors, doub
       const SbkModel &model = chunk.model;
       double v2 = (vx * vx + vy * vy) / 2, vt = vx * model.tilt[0] + vy * model.tilt[1];
       u0 += (double)m.ua0 + (double)m.ub0;
-      u1 += (x * vx - v2 - vt) * (double)m.ua0 + (x * vx + v2 - vt) * (double)m.ub0
-            + vy * ((double)m.ua1 + (double)m.ub1);
+      u1 += (x * vx - v2 - vt) * (double)m.ua0 + (x * vx + v2 - vt) * (double)m.ub0 + vy * ((double)m.ua1 + (double)m.ub1);
     }
   }
   int warp = threadIdx.x / 32;
@@ -252,8 +252,8 @@ cuda_gradient_pass (SbkSpectrum *s, const SbkView *view, int64_t q_count, const 
 }
 
 SbkStatus
-cuda_gradient (SbkSpectrum *s, const SbkView *view, int precise, const SbkModel *model, double *value,
-               double gradient[SBK_N], const int *cancel, SbkError *error)
+cuda_gradient (SbkSpectrum *s, const SbkView *view, int precise, const SbkModel *model, double *value, double gradient[SBK_N],
+               const int *cancel, SbkError *error)
 {
   SbkContext *context = s->context;
   int64_t q_count = sbk_view_count (view);

@@ -10,8 +10,8 @@ enum { MAX_LIST = 30 + 3, COMBINE_Q = 32, COMBINE_THREADS = 256 };
 /* The groups that hold the chosen coordinates, and each group's place in the list of all their coordinates. */
 typedef struct {
   int n_groups, degree[HESSIAN_GROUPS], place[HESSIAN_GROUPS];
-  int n;                       /* coordinates of all groups */
-  int position[SBK_N];         /* of a kernel coordinate in that list, -1 */
+  int n;               /* coordinates of all groups */
+  int position[SBK_N]; /* of a kernel coordinate in that list, -1 */
 } Layout;
 
 static void
@@ -55,8 +55,8 @@ first_gather (int q_count, int chunks, int size, int place, const T *first, doub
 }
 
 /* Gradient and the first-derivative terms of the Hessian (upper triangle by rows), summed over COMBINE_Q frequencies. */
-__global__ void __launch_bounds__ (COMBINE_THREADS)
-hessian_combine (int q_count, int n, const double *h, const double *sum, double *block)
+__global__ void
+__launch_bounds__ (COMBINE_THREADS) hessian_combine (int q_count, int n, const double *h, const double *sum, double *block)
 {
   __shared__ double d[3 * MAX_LIST][COMBINE_Q], of_q[4][COMBINE_Q];
   int q0 = blockIdx.x * COMBINE_Q, count = min (COMBINE_Q, q_count - q0), pairs = n * (n + 1) / 2;
@@ -122,8 +122,8 @@ combine (SbkContext *context, int q_count, int n, const double *sum, double *tot
   double *block = (double *)cuda_room (context, ROOM_BLOCKS, (size_t)blocks * width * sizeof (double), error);
   if (block == NULL)
     return SBK_NO_MEMORY;
-  hessian_combine<<<blocks, COMBINE_THREADS, 0, context->stream>>> (q_count, n, (const double *)context->room[ROOM_H].data,
-                                                                   sum, block);
+  hessian_combine<<<blocks, COMBINE_THREADS, 0, context->stream>>> (q_count, n, (const double *)context->room[ROOM_H].data, sum,
+                                                                    block);
   hessian_total<<<width, 256, 0, context->stream>>> (blocks, width, block, total);
   return cuda_check (context, cudaGetLastError (), "The Hessian pass", error);
 }
@@ -147,11 +147,11 @@ run_tile (SbkSpectrum *s, const CudaG *v, HessianTile tile, int depth, size_t el
   if (di == dj) {
     dim3 gather (cuda_blocks (v->q_count, 256), 3 * group_size (di));
     if (element == sizeof (float))
-      first_gather<float><<<gather, 256, 0, context->stream>>> (v->q_count, v->chunks, group_size (di), place,
-                                                                 (const float *)first, sum);
+      first_gather<float>
+          <<<gather, 256, 0, context->stream>>> (v->q_count, v->chunks, group_size (di), place, (const float *)first, sum);
     else
-      first_gather<double><<<gather, 256, 0, context->stream>>> (v->q_count, v->chunks, group_size (di), place,
-                                                                  (const double *)first, sum);
+      first_gather<double>
+          <<<gather, 256, 0, context->stream>>> (v->q_count, v->chunks, group_size (di), place, (const double *)first, sum);
   }
   return cuda_check (context, cudaGetLastError (), "The Hessian pass", error);
 }
@@ -217,13 +217,12 @@ hessian_passes (SbkSpectrum *s, const SbkView *view, const CudaG *v, int precise
     status = combine (context, v->q_count, l->n, sum, total + tiles_size (l), error);
   if (status == SBK_OK)
     status = cuda_fetch (context, out, total, (size_t)n_out * sizeof (double), error);
-  return status != SBK_OK ? status
-                          : cuda_fetch (context, value, context->room[ROOM_TOTAL].data, sizeof (double), error);
+  return status != SBK_OK ? status : cuda_fetch (context, value, context->room[ROOM_TOTAL].data, sizeof (double), error);
 }
 
 SbkStatus
-cuda_hessian (SbkSpectrum *s, const SbkView *view, int precise, const SbkModel *model, int n, const int *chosen,
-              double *value, double *gradient, double *hessian, const int *cancel, SbkError *error)
+cuda_hessian (SbkSpectrum *s, const SbkView *view, int precise, const SbkModel *model, int n, const int *chosen, double *value,
+              double *gradient, double *hessian, const int *cancel, SbkError *error)
 {
   Layout l;
   int64_t q_count = sbk_view_count (view);
@@ -276,8 +275,8 @@ keep_part (const Layout *l, int n, const int *chosen, int64_t count, const doubl
     int p = l->position[chosen[i]];
     for (int c = 0; c < 3 && p >= 0; c++)
       for (int64_t q = 0; q < count; q++)
-        first[(q / SBK_LANES) * sbk_carry_first (n) + (3 * i + c) * SBK_LANES + q % SBK_LANES]
-            += sum[(size_t)(3 * p + c) * (size_t)count + q];
+        first[(q / SBK_LANES) * sbk_carry_first (n) + (3 * i + c) * SBK_LANES + q % SBK_LANES] +=
+            sum[(size_t)(3 * p + c) * (size_t)count + q];
     for (int j = i; j < n; j++, at++) {
       int r = l->position[chosen[j]];
       if (p >= 0 && r >= 0)
@@ -330,7 +329,8 @@ cuda_hessian_end (SbkContext *context, const SbkView *view, int n, const double 
     return status;
   size_t firsts = (size_t)n * 3 * (size_t)count;
   double *sum = (double *)cuda_room (context, ROOM_FIRST, firsts * sizeof (double), error);
-  double *total = (double *)cuda_room (context, ROOM_IMAGE, sizeof out, error), *host = (double *)malloc (firsts * sizeof *host);
+  double *total = (double *)cuda_room (context, ROOM_IMAGE, sizeof out, error),
+         *host = (double *)malloc (firsts * sizeof *host);
   if (sum == NULL || total == NULL || host == NULL) {
     free (host);
     return SBK_NO_MEMORY;

@@ -45,9 +45,9 @@ thetas (T x, T y, T qx, T qy, T sign, T out[D + 1])
  *   extra, extra: xi_e xi_f       extra_extra + X_ef mixed
  * (the product of a chi with an extra derivative of one side is imaginary: no w term). */
 template <typename T> struct Side {
-  T re, im;    /* c' */
+  T re, im; /* c' */
   T s, s1;
-  T along;     /* d X / d depth */
+  T along; /* d X / d depth */
   T chi_chi, chi_extra, extra_extra, mixed;
 };
 
@@ -122,8 +122,8 @@ tile_entry (int i, int j, const Side<T> &a, const Side<T> &b, const Cross<T> &x,
 
 /* block[chunk * gridDim.x + block][NI * NJ]; first[(chunk * NI + i) * 3 + {Re h_i, Im h_i, n_i}][q_count] */
 template <typename T, typename S, int DI, int DJ, int DEPTH>
-__global__ void __launch_bounds__ (CUDA_THREADS)
-hessian_kernel (CudaG v, const SbkModel *on_device, const double *h, double *block, T *first)
+__global__ void
+__launch_bounds__ (CUDA_THREADS) hessian_kernel (CudaG v, const SbkModel *on_device, const double *h, double *block, T *first)
 {
   constexpr int NI = group_size (DI), NJ = group_size (DJ), SUMS = DI == DJ ? NI * 3 : 1;
   constexpr int EXTRA = DI == 2 || DJ == 2;
@@ -292,8 +292,8 @@ hessian_launch (int depth, dim3 grid, cudaStream_t stream, const CudaG &v, const
 
 template <typename T, typename S, int DI, int DJ>
 static void
-hessian_launch_from (int depth, int dj, dim3 grid, cudaStream_t stream, const CudaG &v, const SbkModel *model,
-                     const double *h, double *block, void *first)
+hessian_launch_from (int depth, int dj, dim3 grid, cudaStream_t stream, const CudaG &v, const SbkModel *model, const double *h,
+                     double *block, void *first)
 {
   if (dj == DJ)
     hessian_launch<T, S, DI, DJ> (depth, grid, stream, v, model, h, block, first);
@@ -308,24 +308,12 @@ hessian_tile (int depth, int di, int dj, dim3 grid, cudaStream_t stream, const C
               double *block, void *first)
 {
   switch (di) {
-  case 1:
-    hessian_launch_from<T, S, 1, 1> (depth, dj, grid, stream, v, model, h, block, first);
-    break;
-  case 2:
-    hessian_launch_from<T, S, 2, 2> (depth, dj, grid, stream, v, model, h, block, first);
-    break;
-  case 3:
-    hessian_launch_from<T, S, 3, 3> (depth, dj, grid, stream, v, model, h, block, first);
-    break;
-  case 4:
-    hessian_launch_from<T, S, 4, 4> (depth, dj, grid, stream, v, model, h, block, first);
-    break;
-  case 5:
-    hessian_launch_from<T, S, 5, 5> (depth, dj, grid, stream, v, model, h, block, first);
-    break;
-  default:
-    hessian_launch_from<T, S, 6, 6> (depth, dj, grid, stream, v, model, h, block, first);
-    break;
+  case 1: hessian_launch_from<T, S, 1, 1> (depth, dj, grid, stream, v, model, h, block, first); break;
+  case 2: hessian_launch_from<T, S, 2, 2> (depth, dj, grid, stream, v, model, h, block, first); break;
+  case 3: hessian_launch_from<T, S, 3, 3> (depth, dj, grid, stream, v, model, h, block, first); break;
+  case 4: hessian_launch_from<T, S, 4, 4> (depth, dj, grid, stream, v, model, h, block, first); break;
+  case 5: hessian_launch_from<T, S, 5, 5> (depth, dj, grid, stream, v, model, h, block, first); break;
+  default: hessian_launch_from<T, S, 6, 6> (depth, dj, grid, stream, v, model, h, block, first); break;
   }
 }
 

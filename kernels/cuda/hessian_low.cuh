@@ -14,7 +14,7 @@ template <typename T> struct LowMoments {
   T ta[3], tb[3], tab[3], tba[3]; /* chi, slope: theta_a xi_a, theta_b xi_b, theta_a xi_b, theta_b xi_a */
   T ua[3], ub[3], uab[3];         /* slope, slope */
   T mixed;
-  T ga[2][2], gb[2][2], n[2];     /* chi's first derivatives: Re, Im of conj (side) G times s, by power of y */
+  T ga[2][2], gb[2][2], n[2];         /* chi's first derivatives: Re, Im of conj (side) G times s, by power of y */
   T ha[2][2], hb[2][2], pa[2], pb[2]; /* slope's */
 };
 
@@ -46,8 +46,9 @@ product (const T m[3], T p0, T p1, T q0, T q1)
 
 /* Same output as hessian_kernel<.., 2, 2>. */
 template <typename T, typename S, int DEPTH>
-__global__ void __launch_bounds__ (CUDA_THREADS, sizeof (T) == sizeof (float) ? 3 : 1)
-hessian_low_kernel (CudaG v, const SbkModel *on_device, const double *h, double *block, T *first)
+__global__ void
+__launch_bounds__ (CUDA_THREADS, sizeof (T) == sizeof (float) ? 3 : 1)
+    hessian_low_kernel (CudaG v, const SbkModel *on_device, const double *h, double *block, T *first)
 {
   constexpr int N = 6; /* x^2, xy, y^2, tilt x, tilt y, depth */
   __shared__ Chunk<HESSIAN_CHUNK_ROWS> chunk;
@@ -138,9 +139,11 @@ hessian_low_kernel (CudaG v, const SbkModel *on_device, const double *h, double 
     });
     /* the row's linear functions: theta_a, theta_b of x^2, xy, y^2 and the depth slopes, (constant, y) */
     const T two_pi = (T)6.283185307179586;
-    T pa[3][2] = { { two_pi * (2 * x * qx - qx * qx), 0 }, { two_pi * (x * qy - qx * qy), two_pi * qx },
+    T pa[3][2] = { { two_pi * (2 * x * qx - qx * qx), 0 },
+                   { two_pi * (x * qy - qx * qy), two_pi * qx },
                    { -two_pi * qy * qy, two_pi * 2 * qy } };
-    T pb[3][2] = { { two_pi * (2 * x * qx + qx * qx), 0 }, { two_pi * (x * qy + qx * qy), two_pi * qx },
+    T pb[3][2] = { { two_pi * (2 * x * qx + qx * qx), 0 },
+                   { two_pi * (x * qy + qx * qy), two_pi * qx },
                    { two_pi * qy * qy, two_pi * 2 * qy } };
     T ea[2] = { x * qx - v2 - vt, qy }, eb[2] = { x * qx + v2 - vt, qy };
     int k = 0;

@@ -69,8 +69,8 @@ slot_make (SbkLoad *load, LoadSlot *slot, SbkError *error)
   CUDA_TRY (load->context, cudaMallocHost ((void **)&slot->seen, sizeof *slot->seen), "Page-locked memory");
   CUDA_TRY (load->context, cudaMalloc ((void **)&slot->buffer, load->buffer_bytes), what);
   *slot->seen = NONE_DAMAGED;
-  return cuda_check (load->context, cudaMalloc ((void **)&slot->frames, (size_t)load->buffer_frames * load->pitch),
-                     what, error);
+  return cuda_check (load->context, cudaMalloc ((void **)&slot->frames, (size_t)load->buffer_frames * load->pitch), what,
+                     error);
 }
 
 /* Sums at zero, and which pixels they are of. */
@@ -186,10 +186,9 @@ load_push (SbkLoad *load, int64_t first, int64_t n, const SbkStored *frames, Sbk
     status = load_gather (load, slot, first, n, error);
   if (status != SBK_OK)
     return status;
-  CUDA_TRY (
-      load->context,
-      cudaMemcpyAsync (slot->seen, load->damaged_device, sizeof *slot->seen, cudaMemcpyDeviceToHost, slot->stream),
-      "Loading frames");
+  CUDA_TRY (load->context,
+            cudaMemcpyAsync (slot->seen, load->damaged_device, sizeof *slot->seen, cudaMemcpyDeviceToHost, slot->stream),
+            "Loading frames");
   CUDA_TRY (load->context, cudaEventRecord (slot->done, slot->stream), "Loading frames");
   load->next = (load->next + 1) % LOAD_SLOTS;
   return SBK_OK;
@@ -219,10 +218,8 @@ load_sums (SbkLoad *load, uint64_t *sum, uint32_t *high, int64_t *damaged, SbkEr
     status = cuda_fetch (context, high, load->high, n * sizeof *load->high, error);
   if (status != SBK_OK)
     return status;
-  CUDA_TRY (context, cudaMemsetAsync (load->sum, 0, n * sizeof *load->sum, context->stream),
-            "The sums over the frames");
-  CUDA_TRY (context, cudaMemsetAsync (load->high, 0, n * sizeof *load->high, context->stream),
-            "The sums over the frames");
+  CUDA_TRY (context, cudaMemsetAsync (load->sum, 0, n * sizeof *load->sum, context->stream), "The sums over the frames");
+  CUDA_TRY (context, cudaMemsetAsync (load->high, 0, n * sizeof *load->high, context->stream), "The sums over the frames");
   return cuda_check (context, cudaStreamSynchronize (context->stream), "The sums over the frames", error);
 }
 

@@ -61,15 +61,14 @@ load_type_size (SbkType type)
 
 /* The blocks of a batch, in slot->blocks; n_blocks, and the largest of those that are inflated. Notes damaged frames.
  */
-SbkStatus load_blocks (SbkLoad *load, LoadSlot *slot, int64_t first, int64_t n, const SbkStored *frames,
-                       size_t *n_blocks, size_t *largest, SbkError *error);
+SbkStatus load_blocks (SbkLoad *load, LoadSlot *slot, int64_t first, int64_t n, const SbkStored *frames, size_t *n_blocks,
+                       size_t *largest, SbkError *error);
 /* Enqueues the decoding of a batch whose blocks lie on the device. */
 SbkStatus load_decode (SbkLoad *load, LoadSlot *slot, int64_t first, size_t n_blocks, SbkError *error);
 /* Enqueues sums and columns of a decoded batch. */
 SbkStatus load_gather (SbkLoad *load, LoadSlot *slot, int64_t first, int64_t n, SbkError *error);
 
-SbkStatus load_choose (SbkLoad *load, SbkType type, int64_t n_pixels, const int32_t *pixel, int64_t positions,
-                       SbkError *error);
+SbkStatus load_choose (SbkLoad *load, SbkType type, int64_t n_pixels, const int32_t *pixel, int64_t positions, SbkError *error);
 SbkStatus load_take (SbkLoad *load, const SbkTake *take, double *frame_sum, double *frame_com, const void **counts,
                      SbkError *error);
 SbkStatus load_read (SbkLoad *load, int64_t first, int64_t n, void *counts, SbkError *error);

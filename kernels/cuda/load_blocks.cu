@@ -138,8 +138,7 @@ blocks_room (SbkLoad *load, LoadSlot *slot, size_t n, SbkError *error)
   slot->blocks_room = 0;
   n += n / 4;
   CUDA_TRY (load->context, cudaMallocHost ((void **)&slot->blocks, n * sizeof *slot->blocks), "Page-locked memory");
-  CUDA_TRY (load->context, cudaMalloc ((void **)&slot->blocks_device, n * sizeof *slot->blocks),
-            "The blocks of the frames");
+  CUDA_TRY (load->context, cudaMalloc ((void **)&slot->blocks_device, n * sizeof *slot->blocks), "The blocks of the frames");
   slot->blocks_room = n;
   return SBK_OK;
 }
@@ -190,9 +189,9 @@ load_blocks (SbkLoad *load, LoadSlot *slot, int64_t first, int64_t n, const SbkS
 /* A warp a block. */
 template <int E>
 __global__ void
-__launch_bounds__ (WARPS *WARP) decode_kernel (const unsigned char *__restrict__ buffer, const LoadBlock *blocks,
-                                               long long n, unsigned char *frames, unsigned char *planes, size_t pitch,
-                                               int swap, unsigned long long first, unsigned long long *damaged)
+__launch_bounds__ (WARPS *WARP)
+    decode_kernel (const unsigned char *__restrict__ buffer, const LoadBlock *blocks, long long n, unsigned char *frames,
+                   unsigned char *planes, size_t pitch, int swap, unsigned long long first, unsigned long long *damaged)
 {
   __shared__ __align__ (16) unsigned char shared[WARPS][LOAD_SHARED];
   long long at = (long long)blockIdx.x * WARPS + threadIdx.x / WARP;
@@ -242,10 +241,10 @@ load_decode (SbkLoad *load, LoadSlot *slot, int64_t first, size_t n_blocks, SbkE
   unsigned grid = (unsigned)((n_blocks + WARPS - 1) / WARPS);
   if (grid == 0)
     return SBK_OK;
-#define DECODE(E)                                                                                                      \
-  decode_kernel<E><<<grid, WARPS * WARP, 0, slot->stream>>> (                                                          \
-      (const unsigned char *)slot->buffer, slot->blocks_device, (long long)n_blocks, slot->frames, slot->planes,       \
-      load->pitch, load->frames.swap, (unsigned long long)first, load->damaged_device)
+#define DECODE(E)                                                                                                              \
+  decode_kernel<E><<<grid, WARPS * WARP, 0, slot->stream>>> (                                                                  \
+      (const unsigned char *)slot->buffer, slot->blocks_device, (long long)n_blocks, slot->frames, slot->planes, load->pitch,  \
+      load->frames.swap, (unsigned long long)first, load->damaged_device)
   if (load->element == 1)
     DECODE (1);
   else if (load->element == 2)

@@ -19,8 +19,8 @@ template <> struct LaneSum<unsigned> {
 template <typename T>
 __global__ void
 __launch_bounds__ (SUM_THREADS)
-    sums_kernel (const unsigned char *frames, size_t pitch, int n, int size, const unsigned char *good,
-                 unsigned long long *sum, unsigned *high, unsigned long long *frame_sum)
+    sums_kernel (const unsigned char *frames, size_t pitch, int n, int size, const unsigned char *good, unsigned long long *sum,
+                 unsigned *high, unsigned long long *frame_sum)
 {
   enum { PER = 16 / sizeof (T) };
   typedef typename LaneSum<T>::type S;
@@ -70,8 +70,8 @@ __launch_bounds__ (SUM_THREADS)
 /* TILE pixels of TILE frames, turned in shared memory. */
 template <typename T, typename C>
 __global__ void
-__launch_bounds__ (TILE_THREADS) turn_kernel (const unsigned char *frames, size_t pitch, int n, const int *pixel,
-                                              int n_pixels, C *counts, long long positions)
+__launch_bounds__ (TILE_THREADS) turn_kernel (const unsigned char *frames, size_t pitch, int n, const int *pixel, int n_pixels,
+                                              C *counts, long long positions)
 {
   __shared__ C tile[TILE][TILE + 4 / sizeof (C)];
   int k0 = blockIdx.x * TILE, f0 = blockIdx.y * TILE, x = threadIdx.x % TILE, y = threadIdx.x / TILE;
@@ -99,8 +99,8 @@ launch_turn (SbkLoad *load, LoadSlot *slot, int64_t first, int64_t n)
     turn_kernel<T, unsigned short><<<grid, TILE_THREADS, 0, slot->stream>>> (
         slot->frames, load->pitch, f, load->pixel, k, (unsigned short *)load->counts + first, load->positions);
   else
-    turn_kernel<T, unsigned><<<grid, TILE_THREADS, 0, slot->stream>>> (
-        slot->frames, load->pitch, f, load->pixel, k, (unsigned *)load->counts + first, load->positions);
+    turn_kernel<T, unsigned><<<grid, TILE_THREADS, 0, slot->stream>>> (slot->frames, load->pitch, f, load->pixel, k,
+                                                                       (unsigned *)load->counts + first, load->positions);
 }
 
 template <typename T>
@@ -108,10 +108,9 @@ static void
 launch_gather (SbkLoad *load, LoadSlot *slot, int64_t first, int64_t n)
 {
   dim3 grid (cuda_blocks ((int64_t)load->pitch / 16, SUM_THREADS), cuda_blocks (n, SUM_FRAMES));
-  sums_kernel<T><<<grid, SUM_THREADS, 0, slot->stream>>> (slot->frames, load->pitch, (int)n,
-                                                          (int)(load->frames.rows * load->frames.cols),
-                                                          (const unsigned char *)load->good, load->sum, load->high,
-                                                          load->frame_sum != NULL ? load->frame_sum + first : NULL);
+  sums_kernel<T><<<grid, SUM_THREADS, 0, slot->stream>>> (
+      slot->frames, load->pitch, (int)n, (int)(load->frames.rows * load->frames.cols), (const unsigned char *)load->good,
+      load->sum, load->high, load->frame_sum != NULL ? load->frame_sum + first : NULL);
   if (load->counts != NULL)
     launch_turn<T> (load, slot, first, n);
 }
@@ -159,8 +158,7 @@ load_choose (SbkLoad *load, SbkType type, int64_t n_pixels, const int32_t *pixel
   CUDA_TRY (context, cudaMemsetAsync (load->frame_sum, 0, (size_t)positions * sizeof *load->frame_sum, context->stream),
             "The bright-field columns");
   status = cuda_send (context, load->pixel, pixel, list, error);
-  return status != SBK_OK ? status
-                          : cuda_check (context, cudaStreamSynchronize (context->stream), "The bright field", error);
+  return status != SBK_OK ? status : cuda_check (context, cudaStreamSynchronize (context->stream), "The bright field", error);
 }
 
 /* A kept pixel's column: where it lies, where it goes (-1: nowhere), where its pixel is. */
@@ -173,9 +171,8 @@ typedef struct Row {
 template <typename C>
 __global__ void
 __launch_bounds__ (TAKE_THREADS)
-    take_kernel (C *counts, long long positions, const Row *rows, int n_rows, const unsigned long long *frame_sum,
-                 double less, double com_row, double com_col, int det_rows, int det_cols, double *out_sum,
-                 double *out_com)
+    take_kernel (C *counts, long long positions, const Row *rows, int n_rows, const unsigned long long *frame_sum, double less,
+                 double com_row, double com_col, int det_rows, int det_cols, double *out_sum, double *out_com)
 {
   long long p = (long long)blockIdx.x * TAKE_THREADS + threadIdx.x;
   if (p >= positions)
@@ -221,21 +218,20 @@ __launch_bounds__ (TAKE_THREADS)
 static void
 launch_take (SbkLoad *load, const SbkTake *take, const Row *rows, int n_rows, double *sum, double *com)
 {
-  int grid = cuda_blocks (load->positions, TAKE_THREADS), det_rows = (int)load->frames.rows,
-      det_cols = (int)load->frames.cols;
+  int grid = cuda_blocks (load->positions, TAKE_THREADS), det_rows = (int)load->frames.rows, det_cols = (int)load->frames.cols;
   cudaStream_t stream = load->context->stream;
   if (load->type == SBK_U8)
-    take_kernel<unsigned char><<<grid, TAKE_THREADS, 0, stream>>> ((unsigned char *)load->counts, load->positions, rows,
-                                                                   n_rows, load->frame_sum, take->less, take->com[0],
-                                                                   take->com[1], det_rows, det_cols, sum, com);
+    take_kernel<unsigned char><<<grid, TAKE_THREADS, 0, stream>>> ((unsigned char *)load->counts, load->positions, rows, n_rows,
+                                                                   load->frame_sum, take->less, take->com[0], take->com[1],
+                                                                   det_rows, det_cols, sum, com);
   else if (load->type == SBK_U16)
-    take_kernel<unsigned short><<<grid, TAKE_THREADS, 0, stream>>> (
-        (unsigned short *)load->counts, load->positions, rows, n_rows, load->frame_sum, take->less, take->com[0],
-        take->com[1], det_rows, det_cols, sum, com);
+    take_kernel<unsigned short><<<grid, TAKE_THREADS, 0, stream>>> ((unsigned short *)load->counts, load->positions, rows,
+                                                                    n_rows, load->frame_sum, take->less, take->com[0],
+                                                                    take->com[1], det_rows, det_cols, sum, com);
   else
     take_kernel<unsigned><<<grid, TAKE_THREADS, 0, stream>>> ((unsigned *)load->counts, load->positions, rows, n_rows,
-                                                              load->frame_sum, take->less, take->com[0], take->com[1],
-                                                              det_rows, det_cols, sum, com);
+                                                              load->frame_sum, take->less, take->com[0], take->com[1], det_rows,
+                                                              det_cols, sum, com);
 }
 
 /* rows and results share one piece of memory. */
@@ -262,8 +258,7 @@ take_run (SbkLoad *load, const SbkTake *take, const Row *rows, int n_rows, doubl
 }
 
 SbkStatus
-load_take (SbkLoad *load, const SbkTake *take, double *frame_sum, double *frame_com, const void **counts,
-           SbkError *error)
+load_take (SbkLoad *load, const SbkTake *take, double *frame_sum, double *frame_com, const void **counts, SbkError *error)
 {
   int n_rows = 0, n_final = 0, cols = (int)load->frames.cols;
   SbkStatus status = load_wait (load, error);
@@ -291,8 +286,8 @@ load_read (SbkLoad *load, int64_t first, int64_t n, void *counts, SbkError *erro
   size_t column = (size_t)load->positions * load_type_size (load->type);
   if (first < 0 || n < 0 || first + n > load->n_pixels || load->counts == NULL)
     return cuda_fail (error, SBK_UNSUPPORTED, "Columns that do not exist were asked for.");
-  return cuda_check (NULL,
-                     cudaMemcpy (counts, (const char *)load->counts + (size_t)first * column, (size_t)n * column,
-                                 cudaMemcpyDeviceToHost),
-                     "A copy from the device", error);
+  return cuda_check (
+      NULL,
+      cudaMemcpy (counts, (const char *)load->counts + (size_t)first * column, (size_t)n * column, cudaMemcpyDeviceToHost),
+      "A copy from the device", error);
 }

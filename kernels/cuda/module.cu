@@ -31,8 +31,10 @@ cuda_check (SbkContext *context, cudaError_t code, const char *what, SbkError *e
   if (code == cudaErrorMemoryAllocation) {
     size_t available = 0, total = 0;
     cudaMemGetInfo (&available, &total);
-    return cuda_fail (error, SBK_NO_MEMORY, "%s did not fit in device memory (%.2f of %.2f GB are free); give a smaller scan "
-                      "region or backend = cpu.", what, (double)available / 1e9, (double)total / 1e9);
+    return cuda_fail (error, SBK_NO_MEMORY,
+                      "%s did not fit in device memory (%.2f of %.2f GB are free); give a smaller scan "
+                      "region or backend = cpu.",
+                      what, (double)available / 1e9, (double)total / 1e9);
   }
   return cuda_fail (error, SBK_DEVICE, "%s failed on the GPU: %s; make a new session or give backend = cpu.", what,
                     cudaGetErrorString (code));
@@ -118,8 +120,10 @@ cuda_fetch (SbkContext *context, void *to, const void *from, size_t size, SbkErr
     size_t n = size - got < HALF ? size - got : HALF;
     CUDA_TRY (context, cudaStreamSynchronize (context->stream), "The GPU's work");
     if (n > 0)
-      CUDA_TRY (context, cudaMemcpyAsync (pinned + half * (size_t)HALF, (const char *)from + got, n, cudaMemcpyDeviceToHost,
-                                          context->stream), "A copy from the device");
+      CUDA_TRY (
+          context,
+          cudaMemcpyAsync (pinned + half * (size_t)HALF, (const char *)from + got, n, cudaMemcpyDeviceToHost, context->stream),
+          "A copy from the device");
     copy_parallel (context, (char *)to + got - last, pinned + (half ^ 1) * (size_t)HALF, last);
     got += n;
     last = n;

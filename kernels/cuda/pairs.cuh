@@ -297,8 +297,7 @@ each_stretch (const CudaG &v, const Stretches &s, F stretch)
 }
 
 /* The model and chi along each row of the block's chunk, in shared memory. */
-template <int ROWS>
-struct Chunk {
+template <int ROWS> struct Chunk {
   SbkModel model;
   double here[ROWS][SBK_DEGREE + 1];
 };

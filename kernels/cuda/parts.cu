@@ -42,12 +42,13 @@ cuda_value_sums (SbkSpectrum *s, const SbkView *view, int precise, int64_t n_mod
   SbkStatus status = host != NULL ? SBK_OK : cuda_fail (error, SBK_NO_MEMORY, "Not enough memory for the sums of a pass.");
   for (int64_t m = 0; m < n_models && status == SBK_OK; m++) {
     double *packed = (double *)cuda_room (context, ROOM_OUT, (size_t)n * 3 * sizeof *packed, error);
-    status = packed == NULL ? SBK_NO_MEMORY : cuda_cancelled (cancel) ? SBK_CANCELLED
-                                            : cuda_value_pass (s, &v, precise, models + m, 1, 1, 0, error);
+    status = packed == NULL            ? SBK_NO_MEMORY
+             : cuda_cancelled (cancel) ? SBK_CANCELLED
+                                       : cuda_value_pass (s, &v, precise, models + m, 1, 1, 0, error);
     if (status != SBK_OK)
       break;
     pack_sums<<<cuda_blocks (n, THREADS), THREADS, 0, context->stream>>> ((int)n, (const double *)context->room[ROOM_H].data,
-                                                                         packed);
+                                                                          packed);
     status = cuda_fetch (context, host, packed, (size_t)n * 3 * sizeof *host, error);
     if (status == SBK_OK)
       add (sums + m * n * 3, host, (size_t)n * 3);
@@ -85,8 +86,8 @@ carry_on (const double *part, int n, double *carry, double *out)
 }
 
 SbkStatus
-cuda_gradient_part (SbkSpectrum *s, const SbkView *view, int precise, const SbkModel *model, const double *sums,
-                    double *carry, double *gradient, const int *cancel, SbkError *error)
+cuda_gradient_part (SbkSpectrum *s, const SbkView *view, int precise, const SbkModel *model, const double *sums, double *carry,
+                    double *gradient, const int *cancel, SbkError *error)
 {
   SbkContext *context = s->context;
   int64_t n = sbk_view_count (view);
@@ -106,8 +107,8 @@ cuda_gradient_part (SbkSpectrum *s, const SbkView *view, int precise, const SbkM
 }
 
 SbkStatus
-cuda_geometry_part (SbkSpectrum *s, const SbkView *view, int precise, const SbkModel *model, const double *sums,
-                    double *carry, double *derivative, const int *cancel, SbkError *error)
+cuda_geometry_part (SbkSpectrum *s, const SbkView *view, int precise, const SbkModel *model, const double *sums, double *carry,
+                    double *derivative, const int *cancel, SbkError *error)
 {
   SbkContext *context = s->context;
   int64_t n = sbk_view_count (view);

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-
 #define FAR_AWAY 100.0
 
 static void *
@@ -40,7 +39,8 @@ static SbkStatus
 send_pixels (SbkSpectrum *s, const SbkPixels *p, SbkError *error)
 {
   size_t n = (size_t)p->n_pixels, rows = (size_t)p->n_rows;
-  size_t size = n * (sizeof (double2) + sizeof (float2)) + rows * (2 * sizeof (double) + sizeof (int)) + (rows + 1) * sizeof (int);
+  size_t size = n * (sizeof (double2) + sizeof (float2)) + rows * (2 * sizeof (double) + sizeof (int))
+                + (rows + 1) * sizeof (int);
   char *host = (char *)calloc (1, size + 64), *device = (char *)keep (s, size + 64, error);
   if (host == NULL || device == NULL) {
     free (host);

@@ -61,8 +61,8 @@ weight_at (const Weight<T> &weight, T y, T &re, T &im)
 
 /* partial[(chunk * width + i)][n] */
 template <typename T, typename S, int KIND, int DEPTH>
-__global__ void __launch_bounds__ (CUDA_THREADS)
-sums_kernel (CudaG v, CudaFine fine, const SbkModel *on_device, double *partial)
+__global__ void
+__launch_bounds__ (CUDA_THREADS) sums_kernel (CudaG v, CudaFine fine, const SbkModel *on_device, double *partial)
 {
   constexpr bool WEIGHTED = KIND == SBK_SUM_SHIFTED || KIND == SBK_SUM_MOMENT;
   constexpr int WIDTH = KIND == SBK_SUM_COMPLEX ? 8 : WEIGHTED ? 4 : 3;
@@ -171,18 +171,15 @@ static void
 launch (SbkSumKind kind, dim3 grid, cudaStream_t stream, const CudaG &v, const CudaFine &fine, const SbkModel *model,
         double *partial)
 {
-#define KIND(K)                                                                                                         \
-  case K:                                                                                                               \
-    sums_kernel<T, S, K, DEPTH><<<grid, CUDA_THREADS, 0, stream>>> (v, fine, model, partial);                           \
-    break
+#define KIND(K)                                                                                                                \
+  case K: sums_kernel<T, S, K, DEPTH><<<grid, CUDA_THREADS, 0, stream>>> (v, fine, model, partial); break
   switch (kind) {
     KIND (SBK_SUM_MATCHED);
     KIND (SBK_SUM_SSB);
     KIND (SBK_SUM_COMPLEX);
     KIND (SBK_SUM_SHIFTED);
     KIND (SBK_SUM_MOMENT);
-  default:
-    break;
+  default: break;
   }
 #undef KIND
 }

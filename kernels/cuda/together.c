@@ -55,11 +55,16 @@ open_nccl (void)
   const struct {
     const char *name;
     void **place;
-  } symbols[] = { { "ncclGetVersion", (void **)&nccl.version },       { "ncclGetUniqueId", (void **)&nccl.unique_id },
-                  { "ncclCommInitRank", (void **)&nccl.init },        { "ncclCommAbort", (void **)&nccl.abort },
-                  { "ncclCommGetAsyncError", (void **)&nccl.state },  { "ncclGroupStart", (void **)&nccl.group_start },
-                  { "ncclGroupEnd", (void **)&nccl.group_end },       { "ncclSend", (void **)&nccl.send },
-                  { "ncclRecv", (void **)&nccl.receive },             { "ncclGetErrorString", (void **)&nccl.text } };
+  } symbols[] = { { "ncclGetVersion", (void **)&nccl.version },
+                  { "ncclGetUniqueId", (void **)&nccl.unique_id },
+                  { "ncclCommInitRank", (void **)&nccl.init },
+                  { "ncclCommAbort", (void **)&nccl.abort },
+                  { "ncclCommGetAsyncError", (void **)&nccl.state },
+                  { "ncclGroupStart", (void **)&nccl.group_start },
+                  { "ncclGroupEnd", (void **)&nccl.group_end },
+                  { "ncclSend", (void **)&nccl.send },
+                  { "ncclRecv", (void **)&nccl.receive },
+                  { "ncclGetErrorString", (void **)&nccl.text } };
   /* Multicast over NVLink serves collectives that are not used here, and setting it up has put machines out of order. */
   setenv ("NCCL_NVLS_ENABLE", "0", 0);
   void *library = dlopen ("libnccl.so.2", RTLD_NOW | RTLD_LOCAL);

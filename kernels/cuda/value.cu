@@ -10,8 +10,8 @@ template <typename T> struct ValueBlocks {
 
 /* partial[(candidate * chunks + chunk) * 3 + {hr, hi, n}][q_count] */
 template <typename T, typename S, int DEPTH>
-__global__ void __launch_bounds__ (CUDA_THREADS, ValueBlocks<T>::value)
-value_kernel (CudaG v, const SbkModel *models, double *partial)
+__global__ void
+__launch_bounds__ (CUDA_THREADS, ValueBlocks<T>::value) value_kernel (CudaG v, const SbkModel *models, double *partial)
 {
   __shared__ Chunk<MAX_CHUNK_ROWS> chunk;
   int first = blockIdx.y * v.chunk_rows, last = min (first + v.chunk_rows, v.n_rows);
@@ -116,8 +116,8 @@ cuda_total (int n, int width, const double *block, double *total)
 }
 
 SbkStatus
-cuda_value_pass (SbkSpectrum *s, const CudaG *v, int precise, const SbkModel *models, int n_models, int keep_h,
-                 int together, SbkError *error)
+cuda_value_pass (SbkSpectrum *s, const CudaG *v, int precise, const SbkModel *models, int n_models, int keep_h, int together,
+                 SbkError *error)
 {
   SbkContext *context = s->context;
   int blocks = cuda_blocks (v->q_count, 256);

@@ -2,10 +2,9 @@
 
 #include "core/batch/batch.h"
 
-static const SbParamGroup *const groups[] = {&batch_params,       &optics_params,         &acquisition_params,
-                                             &calibration_params, &spectrum_params,       &aberration_params,
-                                             &fit_params,         &reconstruction_params, &export_params,
-                                             &output_params,      &parameters_params,     NULL};
+static const SbParamGroup *const groups[] = { &batch_params,    &optics_params,     &acquisition_params, &calibration_params,
+                                              &spectrum_params, &aberration_params, &fit_params,         &reconstruction_params,
+                                              &export_params,   &output_params,     &parameters_params,  NULL };
 
 static SbResult *
 run (SbWork *work, const SbOptions *options, SbProgress *progress, GError **error)
@@ -14,11 +13,11 @@ run (SbWork *work, const SbOptions *options, SbProgress *progress, GError **erro
   json_t *parameters = json_object ();
   options_record (options, parameters);
   SbBatchCall call = {
-      .pipeline = &pipeline,
-      .acquisition = options_get (options, &acquisition_params),
-      .batch = options_get (options, &batch_params),
-      .output = options_get (options, &output_params),
-      .parameters = parameters,
+    .pipeline = &pipeline,
+    .acquisition = options_get (options, &acquisition_params),
+    .batch = options_get (options, &batch_params),
+    .output = options_get (options, &output_params),
+    .parameters = parameters,
   };
   SbResult *result = pipeline_batch (work, &call, progress, error);
   json_decref (parameters);
@@ -26,13 +25,12 @@ run (SbWork *work, const SbOptions *options, SbProgress *progress, GError **erro
 }
 
 const SbCommand command_batch = {
-    .name = "batch",
-    .title = "Series",
-    .help =
-        "Fits and reconstructs many acquisitions: a result each, one table, one aligned stack; goes on after a stop.",
-    .needs_data = FALSE,
-    .files = "inputs",
-    .own_files = TRUE,
-    .groups = groups,
-    .run = run,
+  .name = "batch",
+  .title = "Series",
+  .help = "Fits and reconstructs many acquisitions: a result each, one table, one aligned stack; goes on after a stop.",
+  .needs_data = FALSE,
+  .files = "inputs",
+  .own_files = TRUE,
+  .groups = groups,
+  .run = run,
 };

@@ -1,8 +1,9 @@
 #include "plugin/command.h"
 
-static const SbParamGroup *const groups[] = { &optics_params,     &calibration_params, &spectrum_params,
-                                              &aberration_params, &fit_params,         &reconstruction_params,
-                                              &export_params, &output_params,     &parameters_params,  NULL };
+static const SbParamGroup *const groups[] = {
+  &optics_params,         &calibration_params, &spectrum_params, &aberration_params, &fit_params,
+  &reconstruction_params, &export_params,      &output_params,   &parameters_params, NULL
+};
 
 static SbResult *
 run (SbWork *work, const SbOptions *options, SbProgress *progress, GError **error)

@@ -2,10 +2,8 @@
 
 #include "core/simulate/simulate.h"
 
-static const SbParamGroup *const groups[] = { &optics_params,      &acquisition_params,
-                                              &calibration_params, &aberration_params,
-                                              &simulation_params,  &output_params,
-                                              &parameters_params,  NULL };
+static const SbParamGroup *const groups[] = { &optics_params,     &acquisition_params, &calibration_params, &aberration_params,
+                                              &simulation_params, &output_params,      &parameters_params,  NULL };
 
 static SbResult *
 run (SbWork *work, const SbOptions *options, SbProgress *progress, GError **error)

@@ -56,10 +56,10 @@ static inline sb_data *
 new_pushed (const char *more)
 {
   sb_data *data;
-  g_autofree char *json =
-      g_strdup_printf ("{%s \"scan_shape\": [%" G_GINT64_FORMAT ", %" G_GINT64_FORMAT
-                       "], \"detector_shape\": [%" G_GINT64_FORMAT ", %" G_GINT64_FORMAT "], \"dtype\": \"uint16\"}",
-                       more, columns.scan[0], columns.scan[1], columns.detector[0], columns.detector[1]);
+  g_autofree char *json = g_strdup_printf ("{%s \"scan_shape\": [%" G_GINT64_FORMAT ", %" G_GINT64_FORMAT
+                                           "], \"detector_shape\": [%" G_GINT64_FORMAT ", %" G_GINT64_FORMAT
+                                           "], \"dtype\": \"uint16\"}",
+                                           more, columns.scan[0], columns.scan[1], columns.detector[0], columns.detector[1]);
   ABI_STATUS (sb_data_new (&data, session, json), SB_OK);
   return data;
 }
@@ -68,8 +68,7 @@ static inline void
 push (sb_data *data, gint64 first, gint64 n)
 {
   gint64 size = columns.detector[0] * columns.detector[1];
-  sb_view view =
-      abi_view (columns.counts + first * size, SB_DTYPE_U16, 3, n, columns.detector[0], columns.detector[1]);
+  sb_view view = abi_view (columns.counts + first * size, SB_DTYPE_U16, 3, n, columns.detector[0], columns.detector[1]);
   ABI_STATUS (sb_data_push (data, first, n, &view), SB_OK);
 }
 
@@ -86,7 +85,7 @@ run (const char *command, sb_data *data, const char *json)
 static inline sb_view
 array_of (sb_job *job, const char *name)
 {
-  sb_view view = {.struct_size = sizeof view};
+  sb_view view = { .struct_size = sizeof view };
   ABI_STATUS (sb_result_array (&view, sb_job_result (job), name), SB_OK);
   return view;
 }
@@ -102,7 +101,7 @@ new_image (sb_view *view)
 static inline double
 correlation (const float *a, const float *b, gsize n)
 {
-  double mean[2] = {0}, aa = 0, bb = 0, ab = 0;
+  double mean[2] = { 0 }, aa = 0, bb = 0, ab = 0;
   for (gsize i = 0; i < n; i++) {
     mean[0] += (double)a[i] / (double)n;
     mean[1] += (double)b[i] / (double)n;

@@ -174,8 +174,7 @@ test_views (void)
   enum { N = 8 };
   sb_data *data = NULL;
   guint16 frame[2 * N * N] = { 0 };
-  ABI_STATUS (sb_data_new (&data, session,
-                           "{\"scan_shape\": [4, 4], \"detector_shape\": \"8,8\", \"dtype\": \"uint16\"}"),
+  ABI_STATUS (sb_data_new (&data, session, "{\"scan_shape\": [4, 4], \"detector_shape\": \"8,8\", \"dtype\": \"uint16\"}"),
               SB_OK);
   sb_view good = abi_view (frame, SB_DTYPE_U16, 3, 2, N, N), bad = good;
   ABI_FAILS (sb_data_push (data, 0, 2, NULL), SB_ARGUMENT, "NULL");
@@ -211,8 +210,7 @@ test_views (void)
   ABI_STATUS (sb_data_push (data, 0, 2, &good), SB_OK);
   ABI_FAILS (sb_data_push (data, 1, 1, &single), SB_ARGUMENT, "1");
   float look[N * N], small[4];
-  sb_view image = abi_view (look, SB_DTYPE_F32, 2, N, N, 0),
-          other = abi_view (small, SB_DTYPE_F32, 2, 2, 2, 0);
+  sb_view image = abi_view (look, SB_DTYPE_F32, 2, N, N, 0), other = abi_view (small, SB_DTYPE_F32, 2, 2, 2, 0);
   ABI_STATUS (sb_data_preview (data, "mean_pattern", &image), SB_OK);
   ABI_FAILS (sb_data_preview (data, "mean_pattern", &other), SB_ARGUMENT, "[8, 8]");
   ABI_FAILS (sb_data_preview (data, "moon", &image), SB_ARGUMENT, "moon");

@@ -17,15 +17,15 @@ grating (double row, double col)
 /* Frames of two weak phase gratings eps cos (2 pi q r) without aberrations: A (k) (1 - eps sin (2 pi q r)
  * (A (k - q) - A (k + q))). 30 mrad are five pixels; the gratings' frequencies in units of the aperture follow from
  * 300 kV and the step. */
-static const double per_step[2][2] = {{1.0 / 13, 1.0 / 26}, {1.0 / 40, -1.0 / 20}};
+static const double per_step[2][2] = { { 1.0 / 13, 1.0 / 26 }, { 1.0 / 40, -1.0 / 20 } };
 
 /* In a pixel: 1, -1, or 0 where both sidebands lie in the disk, or none; 2 outside of the disk itself. */
 static int
 sideband_of (int g, int pixel)
 {
   const double k_max = 30e-3 / 0.0196874, step = 0.4, centre = 7.5, radius = 5.2;
-  double k[2] = {(pixel / PIXELS - centre) / radius, (pixel % PIXELS - centre) / radius};
-  double q[2] = {per_step[g][0] / step / k_max, per_step[g][1] / step / k_max};
+  double k[2] = { (pixel / PIXELS - centre) / radius, (pixel % PIXELS - centre) / radius };
+  double q[2] = { per_step[g][0] / step / k_max, per_step[g][1] / step / k_max };
   if (hypot (k[0], k[1]) > 1)
     return 2;
   return (hypot (k[0] + q[0], k[1] + q[1]) <= 1) - (hypot (k[0] - q[0], k[1] - q[1]) <= 1);
@@ -43,8 +43,9 @@ fill_row (gint64 row, guint8 *frames)
     for (int g = 0; g < 2; g++)
       wave[g] = 20 * sin (2 * G_PI * (per_step[g][0] * (double)row + per_step[g][1] * (double)col));
     for (int pixel = 0; pixel < PIXELS * PIXELS; pixel++)
-      frames[col * PIXELS * PIXELS + pixel] =
-          sign[0][pixel] == 2 ? 0 : (guint8)(100.5 + sign[0][pixel] * wave[0] + sign[1][pixel] * wave[1]);
+      frames[col * PIXELS * PIXELS + pixel] = sign[0][pixel] == 2
+                                                  ? 0
+                                                  : (guint8)(100.5 + sign[0][pixel] * wave[0] + sign[1][pixel] * wave[1]);
   }
 }
 
@@ -142,8 +143,8 @@ grow_flat (const char *name, const char *head, gsize head_size, const char *json
   g_autofree char *path = g_build_filename (folder, name, NULL);
   gsize frame = (gsize)(columns.detector[0] * columns.detector[1]) * 2, whole = frame * (gsize)columns.n;
   /* cut within a frame: that one is not there yet */
-  const gsize ends[] = {frame * 300 + 11, frame * 1201, whole};
-  const gint64 frames[] = {300, 1201, columns.n};
+  const gsize ends[] = { frame * 300 + 11, frame * 1201, whole };
+  const gint64 frames[] = { 300, 1201, columns.n };
   sb_data *data = new_pushed ("");
   gint64 pushed = 0;
   gsize written = 0;
@@ -166,10 +167,9 @@ grow_flat (const char *name, const char *head, gsize head_size, const char *json
 static void
 test_growing_npy (void)
 {
-  g_autofree char *dictionary =
-      g_strdup_printf ("{'descr': '<u2', 'fortran_order': False, 'shape': (%" G_GINT64_FORMAT ", %" G_GINT64_FORMAT
-                       ", %" G_GINT64_FORMAT ", %" G_GINT64_FORMAT "), }",
-                       columns.scan[0], columns.scan[1], columns.detector[0], columns.detector[1]);
+  g_autofree char *dictionary = g_strdup_printf ("{'descr': '<u2', 'fortran_order': False, 'shape': (%" G_GINT64_FORMAT
+                                                 ", %" G_GINT64_FORMAT ", %" G_GINT64_FORMAT ", %" G_GINT64_FORMAT "), }",
+                                                 columns.scan[0], columns.scan[1], columns.detector[0], columns.detector[1]);
   g_autofree char *head = g_strdup_printf ("\x93NUMPY%c%c%c%c%-117s\n", 1, 1, 118, 1, dictionary);
   head[7] = head[9] = 0;
   grow_flat ("growing.npy", head, 128, "{\"partial\": true}");
@@ -178,10 +178,10 @@ test_growing_npy (void)
 static void
 test_growing_raw (void)
 {
-  g_autofree char *json =
-      g_strdup_printf ("{\"partial\": true, \"dtype\": \"uint16\", \"scan_shape\": [%" G_GINT64_FORMAT
-                       ", %" G_GINT64_FORMAT "], \"detector_shape\": [%" G_GINT64_FORMAT ", %" G_GINT64_FORMAT "]}",
-                       columns.scan[0], columns.scan[1], columns.detector[0], columns.detector[1]);
+  g_autofree char *json = g_strdup_printf ("{\"partial\": true, \"dtype\": \"uint16\", \"scan_shape\": [%" G_GINT64_FORMAT
+                                           ", %" G_GINT64_FORMAT "], \"detector_shape\": [%" G_GINT64_FORMAT
+                                           ", %" G_GINT64_FORMAT "]}",
+                                           columns.scan[0], columns.scan[1], columns.detector[0], columns.detector[1]);
   grow_flat ("growing.raw", "", 0, json);
 }
 
@@ -198,7 +198,7 @@ copy_file (const char *from, const char *to)
 static void
 test_growing_arina (void)
 {
-  static const char *const shards[] = {"columns_data_000001.h5", "columns_data_000002.h5", "columns_data_000003.h5"};
+  static const char *const shards[] = { "columns_data_000001.h5", "columns_data_000002.h5", "columns_data_000003.h5" };
   char *folder = new_folder ();
   g_autofree char *from = g_path_get_dirname (master), *path = g_build_filename (folder, "columns_master.h5", NULL);
   g_autofree char *sidecar = g_build_filename (from, "columns.h5", NULL),
@@ -208,8 +208,7 @@ test_growing_arina (void)
   sb_data *data = new_pushed ("");
   gint64 pushed = 0;
   for (guint i = 0; i < G_N_ELEMENTS (shards); i++) {
-    g_autofree char *source = g_build_filename (from, shards[i], NULL),
-                    *to = g_build_filename (folder, shards[i], NULL);
+    g_autofree char *source = g_build_filename (from, shards[i], NULL), *to = g_build_filename (folder, shards[i], NULL);
     copy_file (source, to);
     gint64 before = pushed;
     push_new (path, "{\"partial\": true}", data, &pushed);

@@ -24,7 +24,7 @@ static gint pushing;
 static gpointer
 look_again_and_again (gpointer data)
 {
-  static const char *const kinds[] = {"bright_field", "ssb C10=6", "mean_pattern"};
+  static const char *const kinds[] = { "bright_field", "ssb C10=6", "mean_pattern" };
   sb_view view;
   guint seen = 0;
   g_autofree float *image = new_image (&view);
@@ -52,7 +52,7 @@ test_any_order (void)
     order[i] = order[j];
     order[j] = i;
   }
-  Pusher shares[2] = {{data, order, 0, columns.n / 3}, {data, order, columns.n / 3, columns.n}};
+  Pusher shares[2] = { { data, order, 0, columns.n / 3 }, { data, order, columns.n / 3, columns.n } };
   g_atomic_int_set (&pushing, 1);
   GThread *looker = g_thread_new ("look", look_again_and_again, data);
   GThread *pushers[2];
@@ -72,7 +72,7 @@ test_any_order (void)
   g_assert_cmpmem (a.data, bytes, b.data, bytes);
   json_t *one = json_loads (sb_result_info (sb_job_result (from_file)), 0, NULL);
   json_t *two = json_loads (sb_result_info (sb_job_result (pushed)), 0, NULL);
-  static const char *const same[] = {"agreement", "values", "coordinates", "calibration"};
+  static const char *const same[] = { "agreement", "values", "coordinates", "calibration" };
   for (guint i = 0; i < G_N_ELEMENTS (same); i++)
     g_assert_true (json_equal (json_object_get (one, same[i]), json_object_get (two, same[i])));
   /* the calibration of live images is no part of what reproduces the job's */
@@ -117,8 +117,8 @@ test_ssb (void)
 {
   sb_view view;
   gsize n = (gsize)(columns.scan[0] * columns.scan[1]), part = n * 6 / 10;
-  g_autofree float *meant =
-      image_of_file ("reconstruct", "{" KNOWN ", \"method\": \"ssb\", \"upsampling\": 1, " AT "}", "phase");
+  g_autofree float *meant = image_of_file ("reconstruct", "{" KNOWN ", \"method\": \"ssb\", \"upsampling\": 1, " AT "}",
+                                           "phase");
   g_autofree float *image = new_image (&view);
   sb_data *data = new_pushed (OPTICS KNOWN ",");
   push (data, 0, (gint64)part);
@@ -141,8 +141,8 @@ test_ssb_finds_the_rotation (void)
 {
   sb_view view;
   gsize n = (gsize)(columns.scan[0] * columns.scan[1]);
-  g_autofree float *meant =
-      image_of_file ("reconstruct", "{" KNOWN ", \"method\": \"ssb\", \"upsampling\": 1, " AT "}", "phase");
+  g_autofree float *meant = image_of_file ("reconstruct", "{" KNOWN ", \"method\": \"ssb\", \"upsampling\": 1, " AT "}",
+                                           "phase");
   g_autofree float *image = new_image (&view);
   sb_data *data = new_pushed (OPTICS "\"semiangle\": 30, ");
   push (data, 0, 700);

@@ -65,8 +65,7 @@ static void
 test_info (void)
 {
   json_error_t at;
-  json_t *info = json_loads (sb_data_info (data), JSON_REJECT_DUPLICATES, &at),
-         *a = json_object_get (info, "acquisition");
+  json_t *info = json_loads (sb_data_info (data), JSON_REJECT_DUPLICATES, &at), *a = json_object_get (info, "acquisition");
   g_assert_nonnull (a);
   g_assert_cmpint (json_array_size (json_object_get (a, "scan_shape")), ==, 2);
   g_assert_cmpint (json_array_size (json_object_get (a, "detector_shape")), ==, 2);
@@ -235,8 +234,7 @@ test_wrong_parameters (void)
     g_assert_nonnull (strstr (sb_error_message (), path));
   }
   sb_job *job = NULL; /* what belongs to data and session does no harm to a command */
-  g_assert_true (
-      g_file_set_contents (path, "{\"threads\": 3, \"scan_shape\": [9, 9], \"semiangle\": 30}", -1, NULL));
+  g_assert_true (g_file_set_contents (path, "{\"threads\": 3, \"scan_shape\": [9, 9], \"semiangle\": 30}", -1, NULL));
   ABI_STATUS (sb_job_new (&job, session, "calibrate", data, json), SB_OK);
   sb_job_free (job);
 }

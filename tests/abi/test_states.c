@@ -33,8 +33,7 @@ test_order (void)
   setup (&session, &data);
   ABI_FAILS (sb_data_push (data, 0, 1, &view), SB_STATE, "sb_data_new");
   ABI_FAILS (sb_data_finish (data), SB_STATE, "no sb_data_finish");
-  ABI_STATUS (sb_data_new (&pushed, session,
-                           "{\"scan_shape\": [2, 2], \"detector_shape\": [8, 8], \"dtype\": \"uint8\"}"),
+  ABI_STATUS (sb_data_new (&pushed, session, "{\"scan_shape\": [2, 2], \"detector_shape\": [8, 8], \"dtype\": \"uint8\"}"),
               SB_OK);
   ABI_FAILS (sb_data_frames (pushed, 0, 1, &view), SB_STATE, "file only");
   g_assert_cmpint (sb_data_finish (pushed), !=, SB_OK); /* frames are missing */
@@ -233,14 +232,13 @@ child (sb_session *session, sb_data *data, sb_job *job)
   sb_job *j = NULL;
   sb_view view = { 0 };
   alarm (10); /* a hang fails */
-  int ok = sb_data_open (&d, session, acquisition, NULL) == SB_FORKED
-        && sb_job_new (&j, session, "info", data, "") == SB_FORKED
-        && sb_data_new (&d, session, "{}") == SB_FORKED && sb_data_finish (data) == SB_FORKED
-        && sb_data_push (data, 0, 1, &view) == SB_FORKED && sb_data_frames (data, 0, 1, &view) == SB_FORKED
-        && sb_data_preview (data, "mean_pattern", &view) == SB_FORKED && sb_data_info (data) == NULL
-        && sb_job_start (job) == SB_FORKED && sb_job_wait (job, -1) == SB_FORKED
-        && sb_job_preview (job, "phase", &view) == SB_FORKED && sb_job_result (job) == NULL
-        && strstr (sb_error_message (), "forked") != NULL;
+  int ok = sb_data_open (&d, session, acquisition, NULL) == SB_FORKED && sb_job_new (&j, session, "info", data, "") == SB_FORKED
+           && sb_data_new (&d, session, "{}") == SB_FORKED && sb_data_finish (data) == SB_FORKED
+           && sb_data_push (data, 0, 1, &view) == SB_FORKED && sb_data_frames (data, 0, 1, &view) == SB_FORKED
+           && sb_data_preview (data, "mean_pattern", &view) == SB_FORKED && sb_data_info (data) == NULL
+           && sb_job_start (job) == SB_FORKED && sb_job_wait (job, -1) == SB_FORKED
+           && sb_job_preview (job, "phase", &view) == SB_FORKED && sb_job_result (job) == NULL
+           && strstr (sb_error_message (), "forked") != NULL;
   sb_job_cancel (job);
   sb_job_free (job);
   sb_data_free (data);

@@ -11,8 +11,8 @@
 
 extern "C" const SbkBackend *sbk_module_backend (void);
 
-static const double shells[] = { 0.08, 0.16, 0.25, 0.325, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1,
-                                 1.2,  1.3,  1.4,  1.5,   1.6, 1.7, 1.8, 1.9, 2.0 };
+static const double shells[] = { 0.08, 0.16, 0.25, 0.325, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0,
+                                 1.1,  1.2,  1.3,  1.4,   1.5, 1.6, 1.7, 1.8, 1.9, 2.0 };
 
 struct Frequency {
   int64_t index;
@@ -65,7 +65,8 @@ static void
 row (const char *name, double ms, const char *bar)
 {
   printf ("%-44s %9.3f ms %8.2f R   bar %s\n", name, ms, ms / unit, bar);
-  fprintf (json, "%s\n  {\"what\": \"%s\", \"ms\": %.4f, \"R\": %.3f, \"bar\": \"%s\"}", first_row ? "" : ",", name, ms, ms / unit, bar);
+  fprintf (json, "%s\n  {\"what\": \"%s\", \"ms\": %.4f, \"R\": %.3f, \"bar\": \"%s\"}", first_row ? "" : ",", name, ms,
+           ms / unit, bar);
   first_row = false;
 }
 
@@ -199,25 +200,28 @@ main (int argc, char **argv)
   thin.depth = 0;
   SbkView all = { 0, nq, 1, 0, 0, 1 }, eighth = { 0, nq, 1, 0, 4, 8 };
   double value, gradient[SBK_N], hessian[SBK_N * SBK_N];
-  row ("value of S, thin", median_ms (repeats, [&] { need (cuda->value (g, &all, 0, 1, &thin, &value, NULL, &error), error); }), "1.6");
-  row ("value of S", median_ms (repeats, [&] { need (cuda->value (g, &all, 0, 1, &model, &value, NULL, &error), error); }), "1.6");
-  row ("value of S, float64", median_ms (3, [&] { need (cuda->value (g, &all, 1, 1, &model, &value, NULL, &error), error); }), "-");
-  row ("value and gradient, all", median_ms (repeats, [&] {
-         need (cuda->gradient (g, &all, 0, &model, &value, gradient, NULL, &error), error);
-       }), "4.5");
-  row ("value and gradient, float64", median_ms (3, [&] {
-         need (cuda->gradient (g, &all, 1, &model, &value, gradient, NULL, &error), error);
-       }), "-");
+  row ("value of S, thin", median_ms (repeats, [&] { need (cuda->value (g, &all, 0, 1, &thin, &value, NULL, &error), error); }),
+       "1.6");
+  row ("value of S", median_ms (repeats, [&] { need (cuda->value (g, &all, 0, 1, &model, &value, NULL, &error), error); }),
+       "1.6");
+  row ("value of S, float64", median_ms (3, [&] { need (cuda->value (g, &all, 1, 1, &model, &value, NULL, &error), error); }),
+       "-");
+  row ("value and gradient, all",
+       median_ms (repeats, [&] { need (cuda->gradient (g, &all, 0, &model, &value, gradient, NULL, &error), error); }), "4.5");
+  row ("value and gradient, float64",
+       median_ms (3, [&] { need (cuda->gradient (g, &all, 1, &model, &value, gradient, NULL, &error), error); }), "-");
   const int low[6] = { 3, 4, 5, SBK_TILT_X, SBK_TILT_Y, SBK_DEPTH };
-  row ("value, gradient, Hessian, low order", median_ms (repeats, [&] {
-         need (cuda->hessian (g, &all, 0, &model, 6, low, &value, gradient, hessian, NULL, &error), error);
-       }), "5");
+  row ("value, gradient, Hessian, low order",
+       median_ms (repeats,
+                  [&] { need (cuda->hessian (g, &all, 0, &model, 6, low, &value, gradient, hessian, NULL, &error), error); }),
+       "5");
   int most[28];
   for (int i = 0; i < 28; i++)
     most[i] = i + 3;
-  row ("Hessian of all 28, every 8th pixel", median_ms (3, [&] {
-         need (cuda->hessian (g, &eighth, 0, &model, 28, most, &value, gradient, hessian, NULL, &error), error);
-       }), "-");
+  row ("Hessian of all 28, every 8th pixel",
+       median_ms (
+           3, [&] { need (cuda->hessian (g, &eighth, 0, &model, 28, most, &value, gradient, hessian, NULL, &error), error); }),
+       "-");
   int64_t coarse = 0;
   while (coarse < nq && band[(size_t)coarse].r < 0.16)
     coarse++;
@@ -226,9 +230,10 @@ main (int argc, char **argv)
   std::vector<double> values (200);
   for (int i = 0; i < 200; i++)
     models[(size_t)i].chi[3] += 0.05 * i;
-  row ("200 trials, coarse band, every 31st pixel", median_ms (repeats, [&] {
-         need (cuda->value (g, &trials, 0, 200, models.data (), values.data (), NULL, &error), error);
-       }), "5 with the march");
+  row ("200 trials, coarse band, every 31st pixel",
+       median_ms (repeats,
+                  [&] { need (cuda->value (g, &trials, 0, 200, models.data (), values.data (), NULL, &error), error); }),
+       "5 with the march");
   for (int u = 1; u <= 3; u += 2) {
     std::vector<double> fx, fy;
     std::vector<int64_t> source;
@@ -245,9 +250,10 @@ main (int argc, char **argv)
       }
     SbkFine fine = { (int64_t)fx.size (), fx.data (), fy.data (), source.data (), conj.data () };
     std::vector<double> out (fx.size () * 3);
-    row (u == 1 ? "sums of phase, native" : "sums of phase, 3x", median_ms (3, [&] {
-           need (cuda->sums (g, &all, 0, &model, &fine, SBK_SUM_MATCHED, out.data (), NULL, &error), error);
-         }), u == 1 ? "5" : "15");
+    row (u == 1 ? "sums of phase, native" : "sums of phase, 3x",
+         median_ms (3,
+                    [&] { need (cuda->sums (g, &all, 0, &model, &fine, SBK_SUM_MATCHED, out.data (), NULL, &error), error); }),
+         u == 1 ? "5" : "15");
   }
   size_t available = 0, total = 0;
   cudaMemGetInfo (&available, &total);

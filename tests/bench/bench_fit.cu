@@ -26,8 +26,8 @@ extern "C" {
 #define STEP 0.373
 #define RADIUS 52.93
 
-static const double shells[] = { 0.08, 0.16, 0.25, 0.325, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1,
-                                 1.2,  1.3,  1.4,  1.5,   1.6, 1.7, 1.8, 1.9, 2.0 };
+static const double shells[] = { 0.08, 0.16, 0.25, 0.325, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0,
+                                 1.1,  1.2,  1.3,  1.4,   1.5, 1.6, 1.7, 1.8, 1.9, 2.0 };
 
 typedef struct {
   gint64 index;
@@ -236,8 +236,9 @@ main (int argc, char **argv)
       if (fit->error[i] > 0)
         worst = fmax (worst, fabs (fit->at.x[i] - truth.x[i]) / fit->error[i]);
     printf ("fit %d: %.3f s = %.0f R, S = %.6f, C10 %.4f (truth 14), worst %.2f of its error, passes value %.2f gradient %.2f "
-            "hessian %.2f, skewness %.2f\n", run, took, took / unit, fit->agreement, fit->at.x[0], worst, fit->passes.value,
-            fit->passes.gradient, fit->passes.hessian, fit->skewness);
+            "hessian %.2f, skewness %.2f\n",
+            run, took, took / unit, fit->agreement, fit->at.x[0], worst, fit->passes.value, fit->passes.gradient,
+            fit->passes.hessian, fit->skewness);
     tally_print (took, unit);
     fit_free (fit);
     spectrum_set_frame (s, &frame, &error);

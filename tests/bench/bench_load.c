@@ -46,8 +46,7 @@ read_run (int64_t i, unsigned worker, void *data)
   const Place *place = &r->files->place[run->place];
   (void)worker;
   for (size_t done = 0; done < run->size;) {
-    ssize_t got =
-        pread (r->fd[place->file], r->buffer + run->to + done, run->size - done, (off_t)(place->offset + done));
+    ssize_t got = pread (r->fd[place->file], r->buffer + run->to + done, run->size - done, (off_t)(place->offset + done));
     if (got <= 0) {
       perror ("pread");
       exit (1);
@@ -262,8 +261,8 @@ main (int argc, char **argv)
   }
   for (int64_t f = 0; f < files.frames; f++)
     bytes += files.place[f].size;
-  printf ("%lld frames of %d x %d uint16 in %.2f GB (%.2f:1), %u threads\n", (long long)files.frames, SIDE, SIDE,
-          bytes / 1e9, BYTES * (double)files.frames / bytes, threads);
+  printf ("%lld frames of %d x %d uint16 in %.2f GB (%.2f:1), %u threads\n", (long long)files.frames, SIDE, SIDE, bytes / 1e9,
+          BYTES * (double)files.frames / bytes, threads);
   Reading reading = { &files, fd, NULL, NULL };
   Scan scan;
   scan_make (&scan, side);

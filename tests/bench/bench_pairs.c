@@ -83,8 +83,9 @@ int
 main (int argc, char **argv)
 {
   static const char *const isas[] = { "plain", "avx2", "avx512" };
-  static const char *const names[] = { "value, thin", "value", "value and gradient", "value, gradient, low-order Hessian",
-                                       "value, float64", "value, 8 candidates a batch" };
+  static const char *const names[] = { "value, thin",        "value",
+                                       "value and gradient", "value, gradient, low-order Hessian",
+                                       "value, float64",     "value, 8 candidates a batch" };
   int repeats = argc > 1 ? atoi (argv[1]) : 9;
   repeats = repeats < 1 ? 1 : repeats > 99 ? 99 : repeats;
   Bench b = { .scene = { .name = "bench", .radius = 52.9, .rows = 40, .cols = 40, .turns = 0.3, .depth = 1.37, .seed = 1 } };

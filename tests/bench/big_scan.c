@@ -14,12 +14,12 @@ enum { WAVES = 24, FRAMES = 256 /* made together */ };
 typedef struct {
   gint64 scan, detector, n;
   gint32 *pixel;
-  float *re[WAVES], *im[WAVES]; /* 2 G of each pixel, over the mean */
+  float *re[WAVES], *im[WAVES];  /* 2 G of each pixel, over the mean */
   double row[WAVES], col[WAVES]; /* cycles a scan point */
   double mean;
   gint64 first;
-  guint16 *frame;                /* [FRAMES][detector^2] */
-  guint8 *chunk;                 /* [FRAMES][bound] */
+  guint16 *frame; /* [FRAMES][detector^2] */
+  guint8 *chunk;  /* [FRAMES][bound] */
   gsize bound, size[FRAMES];
 } Scene;
 
@@ -106,8 +106,9 @@ main (int argc, char **argv)
   gint64 scan = argc > 2 ? atoi (argv[2]) : 512, detector = argc > 3 ? atoi (argv[3]) : 192;
   double radius = argc > 4 ? g_ascii_strtod (argv[4], NULL) : 52.93;
   Scene s = { .scan = scan, .detector = detector, .mean = argc > 5 ? g_ascii_strtod (argv[5], NULL) : 4 };
-  SbSimulation simulation = { .optics = { 300, 30, { 0.373, 0.373 } }, .scan = { scan, scan },
-                              .detector = { detector, detector }, .sampling = 30 / radius };
+  SbSimulation simulation = {
+    .optics = { 300, 30, { 0.373, 0.373 } }, .scan = { scan, scan }, .detector = { detector, detector }, .sampling = 30 / radius
+  };
   SbOutputOptions output = { 0 };
   GError *error = NULL;
   if (argc < 2) {

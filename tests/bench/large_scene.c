@@ -42,8 +42,9 @@ static gboolean
 write_header (FILE *file, const LargeScene *scene)
 {
   char header[128];
-  int n = snprintf (header, sizeof header, "\x93NUMPY\x01%c%c%c{'descr': '|u1', 'fortran_order': False, 'shape': (%d, %d, %d, %d), }",
-                    0, 118, 0, (int)scene->scan, (int)scene->scan, (int)scene->detector, (int)scene->detector);
+  int n = snprintf (header, sizeof header,
+                    "\x93NUMPY\x01%c%c%c{'descr': '|u1', 'fortran_order': False, 'shape': (%d, %d, %d, %d), }", 0, 118, 0,
+                    (int)scene->scan, (int)scene->scan, (int)scene->detector, (int)scene->detector);
   memset (header + n, ' ', sizeof header - (gsize)n);
   header[127] = '\n';
   return fwrite (header, sizeof header, 1, file) == 1;
@@ -179,8 +180,8 @@ print_result (const SbResult *result, double seconds, json_t *stages)
   g_autofree char *hash = g_compute_checksum_for_data (G_CHECKSUM_SHA256, (const guchar *)phase->data,
                                                        (gsize)array_size (phase) * sizeof (float));
   json_t *c10 = json_object_get (json_object_get (json_object_get (result->info, "values"), "C10"), "value");
-  json_t *line = json_pack ("{s:f, s:f, s:s, s:O, s:O, s:O, s:O?, s:O}", "peak", peak_memory (), "seconds", seconds, "phase", hash,
-                            "agreement", json_object_get (result->info, "agreement"), "C10", c10, "stages",
+  json_t *line = json_pack ("{s:f, s:f, s:s, s:O, s:O, s:O, s:O?, s:O}", "peak", peak_memory (), "seconds", seconds, "phase",
+                            hash, "agreement", json_object_get (result->info, "agreement"), "C10", c10, "stages",
                             json_object_get (result->info, "seconds"), "plan", json_object_get (result->info, "plan"), "peaks",
                             stages);
   g_autofree char *text = json_dumps (line, JSON_COMPACT | JSON_REAL_PRECISION (17));
@@ -206,8 +207,11 @@ large_scene_child (int argc, char **argv)
   SbEngine *engine = engine_new (&o.engine, &error);
   SbAcquisition *acquisition = engine != NULL ? acquisition_open (argv[2], &o.acquisition, &error) : NULL;
   SbWork *work = acquisition != NULL ? work_new (engine, acquisition) : NULL;
-  const SbPipelineOptions options = { .optics = &o.optics, .calibration = &o.calibration, .aberrations = &o.aberrations,
-                                      .fit = &o.fit, .reconstruction = &o.reconstruction };
+  const SbPipelineOptions options = { .optics = &o.optics,
+                                      .calibration = &o.calibration,
+                                      .aberrations = &o.aberrations,
+                                      .fit = &o.fit,
+                                      .reconstruction = &o.reconstruction };
   Watch w = { .stages = json_object () };
   GThread *watcher = g_thread_new ("watch", watch, &w);
   if (work != NULL)

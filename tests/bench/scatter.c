@@ -49,8 +49,15 @@ main (int argc, char **argv)
 {
   int draws = argc > 1 ? atoi (argv[1]) : 50, outside = 0;
   double average = 0, spreads = 0;
-  Forward forward = { .energy = 300, .semiangle = 30, .step = 0.4, .scan = 64, .radius = 14, .rotation = 0.3, .strength = 200,
-                      .seed = 5, .truth = { { 7.2, 2.1, -1.7, 0.4, -0.3, 0.2, 0.5, -0.4, [SB_TILT_ROW] = 4, -3, 4 } } };
+  Forward forward = { .energy = 300,
+                      .semiangle = 30,
+                      .step = 0.4,
+                      .scan = 64,
+                      .radius = 14,
+                      .rotation = 0.3,
+                      .strength = 200,
+                      .seed = 5,
+                      .truth = { { 7.2, 2.1, -1.7, 0.4, -0.3, 0.2, 0.5, -0.4, [SB_TILT_ROW] = 4, -3, 4 } } };
   Tally tally = { { 0 } };
   SbEngine *engine = forward_engine ();
   ForwardImage *image = forward_image (&forward);

@@ -27,7 +27,8 @@ fit_from (SbSpectrum *spectrum, const SbCoordinates *known)
 }
 
 static gboolean
-one (SbEngine *engine, double energy, double semiangle, double step, guint32 seed, gboolean loud, SbPasses *most, double *seconds)
+one (SbEngine *engine, double energy, double semiangle, double step, guint32 seed, gboolean loud, SbPasses *most,
+     double *seconds)
 {
   Forward forward;
   forward_random (&forward, energy, semiangle, step, seed);
@@ -47,11 +48,13 @@ one (SbEngine *engine, double energy, double semiangle, double step, guint32 see
   most->gradient = fmax (most->gradient, p->gradient);
   most->hessian = fmax (most->hessian, p->hessian);
   if (!good || loud)
-    printf ("%s %g kV %g mrad %g A seed %u: deficit %.2e, S %.4f (x pixels %.0f), scan %d, C10 %.2f rad, fitted %.2f rad, tilt %.1f "
-            "%.1f (%.1f %.1f), depth %.2f (%.2f) passes %.1f %.1f %.1f\n", good ? "good" : "MISSED", energy, semiangle, step,
-            seed, deficit, known->agreement, known->agreement * (double)spectrum->n_pixels, (int)forward.scan,
-            forward.truth.x[0], fit->at.x[0], fit->at.x[SB_TILT_ROW], fit->at.x[SB_TILT_COL], forward.truth.x[SB_TILT_ROW],
-            forward.truth.x[SB_TILT_COL], fit->at.x[SB_DEPTH], forward.truth.x[SB_DEPTH], p->value, p->gradient, p->hessian);
+    printf ("%s %g kV %g mrad %g A seed %u: deficit %.2e, S %.4f (x pixels %.0f), scan %d, C10 %.2f rad, fitted %.2f rad, tilt "
+            "%.1f "
+            "%.1f (%.1f %.1f), depth %.2f (%.2f) passes %.1f %.1f %.1f\n",
+            good ? "good" : "MISSED", energy, semiangle, step, seed, deficit, known->agreement,
+            known->agreement * (double)spectrum->n_pixels, (int)forward.scan, forward.truth.x[0], fit->at.x[0],
+            fit->at.x[SB_TILT_ROW], fit->at.x[SB_TILT_COL], forward.truth.x[SB_TILT_ROW], forward.truth.x[SB_TILT_COL],
+            fit->at.x[SB_DEPTH], forward.truth.x[SB_DEPTH], p->value, p->gradient, p->hessian);
   fflush (stdout);
   fit_free (fit);
   fit_free (known);
@@ -69,8 +72,8 @@ run (SbEngine *engine, double energy, double semiangle, double step, guint32 fir
   for (guint32 i = first; i < first + count; i++)
     found += one (engine, energy, semiangle, step, i, loud, &most, &seconds);
   printf ("{ \"energy\": %g, \"semiangle\": %g, \"step\": %g, \"cases\": %u, \"found\": %u, \"most_value_passes\": %.1f, "
-          "\"most_gradient_passes\": %.1f, \"most_hessian_passes\": %.1f, \"seconds_a_fit\": %.2f }\n", energy, semiangle,
-          step, count, found, most.value, most.gradient, most.hessian, seconds / count);
+          "\"most_gradient_passes\": %.1f, \"most_hessian_passes\": %.1f, \"seconds_a_fit\": %.2f }\n",
+          energy, semiangle, step, count, found, most.value, most.gradient, most.hessian, seconds / count);
   fflush (stdout);
 }
 

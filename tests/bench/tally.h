@@ -14,7 +14,7 @@ seconds (void)
 enum { KINDS = 16 };
 static struct {
   const char *name;
-  int size;          /* frequencies x pixels of the view, log2 */
+  int size; /* frequencies x pixels of the view, log2 */
   int precise, n;
   int calls;
   double seconds, share;
@@ -71,8 +71,8 @@ timed_value (SbkSpectrum *s, const SbkView *view, int precise, int64_t n, const 
 }
 
 static SbkStatus
-timed_gradient (SbkSpectrum *s, const SbkView *view, int precise, const SbkModel *model, double *value,
-                double gradient[SBK_N], const int *cancel, SbkError *error)
+timed_gradient (SbkSpectrum *s, const SbkView *view, int precise, const SbkModel *model, double *value, double gradient[SBK_N],
+                const int *cancel, SbkError *error)
 {
   double before = seconds ();
   SbkStatus status = inner->gradient (s, view, precise, model, value, gradient, cancel, error);
@@ -81,8 +81,8 @@ timed_gradient (SbkSpectrum *s, const SbkView *view, int precise, const SbkModel
 }
 
 static SbkStatus
-timed_hessian (SbkSpectrum *s, const SbkView *view, int precise, const SbkModel *model, int n, const int *chosen,
-               double *value, double *gradient, double *hessian, const int *cancel, SbkError *error)
+timed_hessian (SbkSpectrum *s, const SbkView *view, int precise, const SbkModel *model, int n, const int *chosen, double *value,
+               double *gradient, double *hessian, const int *cancel, SbkError *error)
 {
   double before = seconds ();
   SbkStatus status = inner->hessian (s, view, precise, model, n, chosen, value, gradient, hessian, cancel, error);

@@ -33,8 +33,7 @@ every_row (RowCheck check)
 static gboolean
 is_name (const char *name)
 {
-  return name != NULL && g_ascii_islower (name[0])
-      && strspn (name, "abcdefghijklmnopqrstuvwxyz0123456789_") == strlen (name);
+  return name != NULL && g_ascii_islower (name[0]) && strspn (name, "abcdefghijklmnopqrstuvwxyz0123456789_") == strlen (name);
 }
 
 /* One sentence a reader can be shown: capital first, full stop last. */
@@ -64,19 +63,17 @@ check_text (const SbParamGroup *group, const SbParam *row)
 static gboolean
 is_numeric (const SbParam *row)
 {
-  return row->type == SB_PARAM_INT || row->type == SB_PARAM_DOUBLE || row->type == SB_PARAM_PAIR
-      || row->type == SB_PARAM_SHAPE || row->type == SB_PARAM_REGION;
+  return row->type == SB_PARAM_INT || row->type == SB_PARAM_DOUBLE || row->type == SB_PARAM_PAIR || row->type == SB_PARAM_SHAPE
+         || row->type == SB_PARAM_REGION;
 }
 
 static gsize
 field_size (SbParamType type)
 {
   static const gsize sizes[] = {
-    [SB_PARAM_BOOL] = sizeof (gboolean),     [SB_PARAM_INT] = sizeof (gint64),
-    [SB_PARAM_DOUBLE] = sizeof (double),     [SB_PARAM_CHOICE] = sizeof (char *),
-    [SB_PARAM_TEXT] = sizeof (char *),       [SB_PARAM_PATH] = sizeof (char *),
-    [SB_PARAM_PAIR] = 2 * sizeof (double),   [SB_PARAM_SHAPE] = 2 * sizeof (gint64),
-    [SB_PARAM_REGION] = 4 * sizeof (gint64),
+    [SB_PARAM_BOOL] = sizeof (gboolean),   [SB_PARAM_INT] = sizeof (gint64),       [SB_PARAM_DOUBLE] = sizeof (double),
+    [SB_PARAM_CHOICE] = sizeof (char *),   [SB_PARAM_TEXT] = sizeof (char *),      [SB_PARAM_PATH] = sizeof (char *),
+    [SB_PARAM_PAIR] = 2 * sizeof (double), [SB_PARAM_SHAPE] = 2 * sizeof (gint64), [SB_PARAM_REGION] = 4 * sizeof (gint64),
   };
   g_assert_cmpuint (type, <, G_N_ELEMENTS (sizes));
   return sizes[type];
@@ -90,8 +87,7 @@ check_field (const SbParamGroup *group, const SbParam *row)
   g_assert_cmpuint (row->offset + size, <=, group->size);
   for (guint i = 0; i < group->n_rows; i++) {
     const SbParam *other = &group->rows[i];
-    if (other != row && other->offset < row->offset + size
-        && row->offset < other->offset + field_size (other->type))
+    if (other != row && other->offset < row->offset + size && row->offset < other->offset + field_size (other->type))
       g_error ("%s and %s share a field of %s", row->name, other->name, group->name);
   }
 }
@@ -101,8 +97,8 @@ check_ranges (const SbParamGroup *group, const SbParam *row)
 {
   if (!is_numeric (row))
     return;
-  g_test_message ("%s.%s: default %g in [%g, %g], shown [%g, %g]", group->name, row->name, row->value,
-                  row->min, row->max, row->show_min, row->show_max);
+  g_test_message ("%s.%s: default %g in [%g, %g], shown [%g, %g]", group->name, row->name, row->value, row->min, row->max,
+                  row->show_min, row->show_max);
   g_assert_cmpfloat (row->min, <, row->max);
   g_assert_true (isnan (row->value) || (row->value >= row->min && row->value <= row->max));
   if (isfinite (row->show_min) && isfinite (row->show_max)) {
@@ -220,9 +216,8 @@ test_contract (void)
 static void
 compare_row (json_t *json, const SbParamGroup *group, const SbParam *row)
 {
-  static const char *const keys[] = { "name",    "title",    "unit",  "help",     "type",
-                                      "default", "min",      "max",   "show_min", "show_max",
-                                      "choices", "advanced", "asked", "live",     "record" };
+  static const char *const keys[] = { "name",     "title",    "unit",    "help",     "type",  "default", "min",   "max",
+                                      "show_min", "show_max", "choices", "advanced", "asked", "live",    "record" };
   g_assert_cmpuint (json_object_size (json), ==, G_N_ELEMENTS (keys));
   for (guint i = 0; i < G_N_ELEMENTS (keys); i++)
     g_assert_nonnull (json_object_get (json, keys[i]));
@@ -268,16 +263,12 @@ test_json (void)
   json_t *commands = json_object_get (catalog, "commands");
   g_assert_cmpuint (json_array_size (commands), ==, g_strv_length ((char **)command_registry));
   for (guint i = 0; command_registry[i] != NULL; i++) {
-    g_assert_cmpstr (json_string_value (json_object_get (json_array_get (commands, i), "name")), ==,
-                     command_registry[i]->name);
+    g_assert_cmpstr (json_string_value (json_object_get (json_array_get (commands, i), "name")), ==, command_registry[i]->name);
     compare_groups (json_object_get (json_array_get (commands, i), "groups"), command_registry[i]->groups);
   }
-  g_assert_cmpuint (json_array_size (json_object_get (catalog, "methods")), ==,
-                    g_strv_length ((char **)method_registry));
-  g_assert_cmpuint (json_array_size (json_object_get (catalog, "formats")), ==,
-                    g_strv_length ((char **)format_registry));
-  g_assert_cmpuint (json_array_size (json_object_get (catalog, "writers")), ==,
-                    g_strv_length ((char **)writer_registry));
+  g_assert_cmpuint (json_array_size (json_object_get (catalog, "methods")), ==, g_strv_length ((char **)method_registry));
+  g_assert_cmpuint (json_array_size (json_object_get (catalog, "formats")), ==, g_strv_length ((char **)format_registry));
+  g_assert_cmpuint (json_array_size (json_object_get (catalog, "writers")), ==, g_strv_length ((char **)writer_registry));
   g_assert_cmpuint (json_array_size (json_object_get (catalog, "statuses")), ==, SB_RUNNING + 1);
   g_assert_cmpuint (json_array_size (json_object_get (catalog, "backends")), >=, 2);
   json_decref (catalog);

@@ -15,8 +15,7 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
   static const gsize elements[] = { 1, 2, 4, 8 };
   if (size < 3)
     return 0;
-  SbChunkCodec codec = { (SbChunkFilter)(data[0] % 4), elements[data[0] / 4 % 4],
-                         8 * (gsize)(1 + data[0] / 16), data[1] & 1 };
+  SbChunkCodec codec = { (SbChunkFilter)(data[0] % 4), elements[data[0] / 4 % 4], 8 * (gsize)(1 + data[0] / 16), data[1] & 1 };
   gsize out_size = codec.element * (1 + (gsize)data[2] * (data[1] & 2 ? 16 : 1));
   if (codec.filter == SB_CHUNK_BITSHUFFLE_LZ4 && (data[1] & 8) != 0)
     codec.filter = SB_CHUNK_BITSHUFFLE_ZSTD;

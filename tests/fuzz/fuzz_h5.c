@@ -13,7 +13,7 @@
 
 enum { MOST_FURTHER = 24, MOST_PARTS = 64 };
 
-static const char *const names[] = {"x_master.h5", "x_data_000001.h5", "x_data_000002.h5", "x.h5"};
+static const char *const names[] = { "x_master.h5", "x_data_000001.h5", "x_data_000002.h5", "x.h5" };
 
 static hid_t
 open_or_make (const char *name, gboolean newest)
@@ -52,7 +52,7 @@ build (Bytes *bytes)
 {
   const Layout *layout = &layouts[bytes_next (bytes) % n_layouts];
   guint settings = bytes_next (bytes);
-  uint8_t odd[MOST_PARTS] = {0};
+  uint8_t odd[MOST_PARTS] = { 0 };
   hid_t file = open_or_make (names[0], settings & 1);
   for (guint i = 0; i < layout->n; i++)
     odd[i] = (uint8_t)bytes_next (bytes);
@@ -72,9 +72,9 @@ build (Bytes *bytes)
 int
 LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
 {
-  Bytes bytes = {data, size};
+  Bytes bytes = { data, size };
   guint what = bytes_next (&bytes), scan = bytes_next (&bytes);
-  SbAcquisitionOptions options = {.partial = TRUE};
+  SbAcquisitionOptions options = { .partial = TRUE };
   options.scan_shape[0] = scan % 16;
   options.scan_shape[1] = scan / 16;
   options.dataset = what & 4 ? (char *)odd_text (&bytes) : NULL;

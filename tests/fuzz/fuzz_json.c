@@ -17,7 +17,7 @@ enum { WAYS = 4 };
 static const SbParamGroup *const *
 list_of (guint i)
 {
-  static const SbParamGroup *const *const own[] = {session_groups, data_groups, pushed_groups};
+  static const SbParamGroup *const *const own[] = { session_groups, data_groups, pushed_groups };
   guint commands = 0;
   while (command_registry[commands] != NULL)
     commands++;
@@ -68,7 +68,7 @@ parse_file (const uint8_t *data, size_t size, const SbParamGroup *const *groups)
 static void
 read_result (const SbResult *result)
 {
-  SbOptics optics = {.energy = 300, .semiangle = 20, .step = {1, 1}};
+  SbOptics optics = { .energy = 300, .semiangle = 20, .step = { 1, 1 } };
   SbCoordinates at;
   double centre[2], sampling, rotation;
   g_autofree char *orientation = NULL, *text = json_text (result->info, TRUE);
@@ -98,10 +98,9 @@ open_result (const uint8_t *data, size_t size)
   result_free (result);
   for (int need = 0; need < 2; need++) {
     g_autoptr (GError) why = NULL;
-    g_autofree char *text =
-        g_strdup_printf ("{\"from\": \"%s\", \"energy\": 300, \"semiangle\": 20, \"step\": 1}", path);
+    g_autofree char *text = g_strdup_printf ("{\"from\": \"%s\", \"energy\": 300, \"semiangle\": 20, \"step\": 1}", path);
     g_autoptr (SbOptions) options = options_parse (text, command_find ("run")->groups, "the target", NULL);
-    const SbAcquisition acquisition = {.header = {.energy = NAN, .semiangle = NAN, .step = {NAN, NAN}}};
+    const SbAcquisition acquisition = { .header = { .energy = NAN, .semiangle = NAN, .step = { NAN, NAN } } };
     SbPipelineOptions pipeline = command_pipeline (options);
     SbSetup setup;
     if (setup_init (&setup, &acquisition, &pipeline, need, &why) == (why != NULL))
@@ -113,7 +112,7 @@ open_result (const uint8_t *data, size_t size)
 static void
 read_nion (const char *text, size_t size, int rank)
 {
-  SbHeader header = {.energy = NAN, .semiangle = NAN, .step = {NAN, NAN}, .sampling = NAN, .reciprocal = NAN};
+  SbHeader header = { .energy = NAN, .semiangle = NAN, .step = { NAN, NAN }, .sampling = NAN, .reciprocal = NAN };
   g_autoptr (GError) error = NULL;
   header.warnings = g_ptr_array_new_with_free_func (g_free);
   if (nion_properties ("x", text, size, rank, &header, &error) == (error != NULL))

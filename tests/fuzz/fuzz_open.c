@@ -68,8 +68,7 @@ fuzz_write (const char *name, const uint8_t *data, size_t n, size_t least)
 {
   g_autofree char *path = g_build_filename (fuzz_folder (), name, NULL);
   int file = open (path, O_CREAT | O_WRONLY | O_TRUNC | O_CLOEXEC, 0600);
-  gboolean good =
-      file >= 0 && write (file, data, n) == (ssize_t)n && (n >= least || ftruncate (file, (off_t)least) == 0);
+  gboolean good = file >= 0 && write (file, data, n) == (ssize_t)n && (n >= least || ftruncate (file, (off_t)least) == 0);
   return file >= 0 && close (file) == 0 && good;
 }
 
@@ -93,10 +92,10 @@ static gsize
 frame_bytes (const SbHeader *header, gint64 n)
 {
   gint64 frame = (gint64)dtype_size (header->dtype), all;
-  if (n < 1 || header->detector_rows < 1 || header->detector_cols < 1 ||
-      __builtin_mul_overflow (frame, header->detector_rows, &frame) ||
-      __builtin_mul_overflow (frame, header->detector_cols, &frame) ||
-      __builtin_mul_overflow (frame, n, &all) || all > MOST_BYTES)
+  if (n < 1 || header->detector_rows < 1 || header->detector_cols < 1
+      || __builtin_mul_overflow (frame, header->detector_rows, &frame)
+      || __builtin_mul_overflow (frame, header->detector_cols, &frame) || __builtin_mul_overflow (frame, n, &all)
+      || all > MOST_BYTES)
     return 0;
   return (gsize)frame;
 }
@@ -112,9 +111,8 @@ check_chunk (const SbChunkCodec *codec, const SbFrameChunk *chunk, const guint8 
   ssize_t got = file < 0 ? -1 : pread (file, stored, chunk->size, (off_t)chunk->offset);
   if (file >= 0)
     close (file);
-  if (got != (ssize_t)chunk->size ||
-      !chunk_decode (codec, chunk->filter_mask, stored, chunk->size, out, bytes, NULL) ||
-      memcmp (out, frame, bytes) != 0)
+  if (got != (ssize_t)chunk->size || !chunk_decode (codec, chunk->filter_mask, stored, chunk->size, out, bytes, NULL)
+      || memcmp (out, frame, bytes) != 0)
     abort ();
 }
 
@@ -160,12 +158,9 @@ check_texts (const GPtrArray *texts)
 static void
 open_reader (const SbFormat *format, const char *path, const SbAcquisitionOptions *options)
 {
-  SbHeader header = {.energy = NAN,
-                     .semiangle = NAN,
-                     .step = {NAN, NAN},
-                     .sampling = NAN,
-                     .reciprocal = NAN,
-                     .saturation = NAN};
+  SbHeader header = {
+    .energy = NAN, .semiangle = NAN, .step = { NAN, NAN }, .sampling = NAN, .reciprocal = NAN, .saturation = NAN
+  };
   g_autoptr (GError) error = NULL;
   header.files = g_ptr_array_new_with_free_func (g_free);
   header.warnings = g_ptr_array_new_with_free_func (g_free);
@@ -196,7 +191,7 @@ open_acquisition (const char *path, const SbAcquisitionOptions *options)
   gint64 n = acquisition_positions (a), frames = acquisition_frame_count (a);
   if (n < 1 || frames < 1)
     abort ();
-  const gint64 some[] = {0, n / 2, n - 1};
+  const gint64 some[] = { 0, n / 2, n - 1 };
   for (guint i = 0; i < G_N_ELEMENTS (some); i++) {
     gint64 frame = acquisition_frame (a, some[i]);
     if (frame < 0 || frame >= frames || acquisition_position (a, frame) != some[i])

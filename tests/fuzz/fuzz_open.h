@@ -20,7 +20,6 @@ void fuzz_clear (void);
  * the scan would say, and (as_program) as any program does, which asks all formats. Aborts where an error is
  * missing or one too many, and where the places of frames (SbFormat.chunks) hold other frames than read()
  * delivers. */
-void fuzz_open (const SbFormat *format, const char *path, const SbAcquisitionOptions *options,
-                gboolean as_program);
+void fuzz_open (const SbFormat *format, const char *path, const SbAcquisitionOptions *options, gboolean as_program);
 
 #endif

@@ -14,10 +14,10 @@ enum { OPTION_BYTES = 8, NAMES = 4, KIB = 1024 };
 static const struct {
   const char *format, *names[NAMES];
 } sets[] = {
-    {"empad", {"x.xml", "scan_x2_y3.raw", "x.raw", "series_x3.raw"}},
-    {"mib", {"x1.mib", "x.hdr", "x2.mib", "x3.mib"}},
-    {"mrc", {"1_2_3_movie.mrc", "1_2_info.txt", "1_2_4_movie.mrc", "1_info.txt"}},
-    {"tvips", {"x_000.tvips", "x_001.tvips", "x_002.tvips", "x_003.tvips"}},
+  { "empad", { "x.xml", "scan_x2_y3.raw", "x.raw", "series_x3.raw" } },
+  { "mib", { "x1.mib", "x.hdr", "x2.mib", "x3.mib" } },
+  { "mrc", { "1_2_3_movie.mrc", "1_2_info.txt", "1_2_4_movie.mrc", "1_info.txt" } },
+  { "tvips", { "x_000.tvips", "x_001.tvips", "x_002.tvips", "x_003.tvips" } },
 };
 
 static const char *
@@ -27,8 +27,7 @@ name_of (const SbFormat *format, guint i)
   for (guint s = 0; s < G_N_ELEMENTS (sets); s++)
     if (strcmp (sets[s].format, format->name) == 0)
       return sets[s].names[i];
-  g_snprintf (name, sizeof name, "x%u_master.%.*s", i, (int)strcspn (format->suffixes, " "),
-              format->suffixes);
+  g_snprintf (name, sizeof name, "x%u_master.%.*s", i, (int)strcspn (format->suffixes, " "), format->suffixes);
   return name;
 }
 
@@ -48,8 +47,7 @@ write_files (const SbFormat *format, const uint8_t *data, size_t size, guint wan
   guint file = 0;
   size_t least = 0;
   *opened = 0;
-  if (next_mark (data, size - OPTION_BYTES) ==
-      NULL) /* without further files the options are part of the only one */
+  if (next_mark (data, size - OPTION_BYTES) == NULL) /* without further files the options are part of the only one */
     return fuzz_write (name_of (format, 0), data, size, 0);
   do {
     mark = next_mark (at, (size_t)(options - at));
@@ -70,9 +68,9 @@ write_files (const SbFormat *format, const uint8_t *data, size_t size, guint wan
 int
 LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
 {
-  static const char *const dtypes[] = {"u1", ">u2", "u4", "i1", ">f4", "f8", "i2", NULL};
+  static const char *const dtypes[] = { "u1", ">u2", "u4", "i1", ">f4", "f8", "i2", NULL };
   const SbFormat *format = fuzz_format ();
-  SbAcquisitionOptions options = {.partial = TRUE};
+  SbAcquisitionOptions options = { .partial = TRUE };
   guint opened;
   if (size < OPTION_BYTES)
     return 0;

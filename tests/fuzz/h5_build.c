@@ -19,67 +19,67 @@ odd_text (Bytes *bytes)
 {
   static char many[30000]; /* two of them fit a link: of more than 64 KiB HDF5 1.10 writes wrong */
   static const char *const texts[] = {
-      "",
-      "data",
-      "/",
-      ".",
-      "..",
-      "/entry/data",
-      "/entry",
-      "entry",
-      "array",
-      "NXdata",
-      "NXentry",
-      "signal",
-      "1",
-      "A",
-      "nm",
-      "1/nm",
-      "mrad",
-      "rad",
-      "pixels",
-      "[n_m]",
-      "[n_m^-1]",
-      "A^-1",
-      "keV",
-      "angstrom",
-      "m",
-      "\xff\xfe\x80",
-      "x_master.h5",
-      "x_data_000001.h5",
-      "x_data_000002.h5",
-      "x.h5",
-      "missing.h5",
-      "../x_master.h5",
-      "/nowhere/x_data_000001.h5",
-      "C:\\d\\x_data_000001.h5",
-      "/entry/data/data",
-      "/entry/data/data_000001",
-      "/cube/data",
-      "/cube",
-      "/data",
-      "/1/data",
-      "threshold_1",
-      "threshold_2",
-      "0",
-      "7",
-      "-1",
-      "99999999999999999999",
-      "%b%d",
-      "a/b/c/d/e/f/g/h/i/j/k/l/m/n/o/p/q/r/s/t",
-      "{\"dimensional_calibrations\": [{}, {\"scale\": 1e308}, {\"scale\": -1, \"units\": \"rad\"}, 3]}",
-      "{",
-      "[]",
-      "{\"spatial_calibrations\": [{\"scale\": 2, \"units\": \"nm\"}, {\"scale\": 2, \"units\": \"nm\"}, "
-      "{\"scale\": 1, "
-      "\"units\": \"mrad\"}, {\"scale\": 1, \"units\": \"mrad\"}], \"metadata\": {\"a\": "
-      "{\"high_tension_v\": 200000}}}",
-      "\n",
-      " ",
-      "/Experiments/__unnamed__/data",
-      "self",
-      "4D",
-      "e\xcc\x81\xe2\x82\xac",
+    "",
+    "data",
+    "/",
+    ".",
+    "..",
+    "/entry/data",
+    "/entry",
+    "entry",
+    "array",
+    "NXdata",
+    "NXentry",
+    "signal",
+    "1",
+    "A",
+    "nm",
+    "1/nm",
+    "mrad",
+    "rad",
+    "pixels",
+    "[n_m]",
+    "[n_m^-1]",
+    "A^-1",
+    "keV",
+    "angstrom",
+    "m",
+    "\xff\xfe\x80",
+    "x_master.h5",
+    "x_data_000001.h5",
+    "x_data_000002.h5",
+    "x.h5",
+    "missing.h5",
+    "../x_master.h5",
+    "/nowhere/x_data_000001.h5",
+    "C:\\d\\x_data_000001.h5",
+    "/entry/data/data",
+    "/entry/data/data_000001",
+    "/cube/data",
+    "/cube",
+    "/data",
+    "/1/data",
+    "threshold_1",
+    "threshold_2",
+    "0",
+    "7",
+    "-1",
+    "99999999999999999999",
+    "%b%d",
+    "a/b/c/d/e/f/g/h/i/j/k/l/m/n/o/p/q/r/s/t",
+    "{\"dimensional_calibrations\": [{}, {\"scale\": 1e308}, {\"scale\": -1, \"units\": \"rad\"}, 3]}",
+    "{",
+    "[]",
+    "{\"spatial_calibrations\": [{\"scale\": 2, \"units\": \"nm\"}, {\"scale\": 2, \"units\": \"nm\"}, "
+    "{\"scale\": 1, "
+    "\"units\": \"mrad\"}, {\"scale\": 1, \"units\": \"mrad\"}], \"metadata\": {\"a\": "
+    "{\"high_tension_v\": 200000}}}",
+    "\n",
+    " ",
+    "/Experiments/__unnamed__/data",
+    "self",
+    "4D",
+    "e\xcc\x81\xe2\x82\xac",
   };
   guint i = bytes_next (bytes) % (G_N_ELEMENTS (texts) + 1);
   if (i < G_N_ELEMENTS (texts))
@@ -91,10 +91,9 @@ odd_text (Bytes *bytes)
 double
 odd_number (Bytes *bytes)
 {
-  static const double numbers[] = {
-      0,    -1,         1,     2,   3,    NAN,  INFINITY, -INFINITY, 1e300, -1e300, 1e-300,
-      1e12, 16777215,   4e9,   0.5, -0.5, 2e18, 1e19,     300,       3e5,   0.02,   20,
-      1e3,  4294967295, 65535, 1e9, 1e10, 6,    12,       255,       0.037, 1e-12,  7};
+  static const double numbers[] = { 0,    -1,         1,     2,   3,    NAN,  INFINITY, -INFINITY, 1e300, -1e300, 1e-300,
+                                    1e12, 16777215,   4e9,   0.5, -0.5, 2e18, 1e19,     300,       3e5,   0.02,   20,
+                                    1e3,  4294967295, 65535, 1e9, 1e10, 6,    12,       255,       0.037, 1e-12,  7 };
   return numbers[bytes_next (bytes) % G_N_ELEMENTS (numbers)];
 }
 
@@ -142,22 +141,16 @@ made_type (guint i)
     H5Tinsert (type, "re", 0, H5T_IEEE_F64LE);
     H5Tinsert (type, "im", 8, H5T_IEEE_F64LE);
     return type;
-  case 3:
-    return H5Tcreate (H5T_OPAQUE, 4);
+  case 3: return H5Tcreate (H5T_OPAQUE, 4);
   case 4:
     type = H5Tcreate (H5T_ENUM, sizeof value);
     H5Tenum_insert (type, "TRUE", &value);
     return type;
-  case 5:
-    return H5Tarray_create2 (H5T_STD_U16LE, 1, &two);
-  case 6:
-    return H5Tvlen_create (H5T_STD_I32LE);
-  case 7:
-    return text_type (H5T_VARIABLE, FALSE);
-  case 8:
-    return text_type (H5T_VARIABLE, TRUE);
-  case 9:
-    return text_type (8, FALSE);
+  case 5: return H5Tarray_create2 (H5T_STD_U16LE, 1, &two);
+  case 6: return H5Tvlen_create (H5T_STD_I32LE);
+  case 7: return text_type (H5T_VARIABLE, FALSE);
+  case 8: return text_type (H5T_VARIABLE, TRUE);
+  case 9: return text_type (8, FALSE);
   default:
     type = text_type (3, TRUE);
     H5Tset_strpad (type, H5T_STR_SPACEPAD);
@@ -169,10 +162,9 @@ hid_t
 odd_type (Bytes *bytes)
 {
   enum { MADE = 11 };
-  const hid_t plain[] = {H5T_STD_U8LE,   H5T_STD_I8LE,   H5T_STD_U16LE,  H5T_STD_U16BE,
-                         H5T_STD_I16LE,  H5T_STD_U32LE,  H5T_STD_U32BE,  H5T_STD_I32BE,
-                         H5T_STD_I64LE,  H5T_STD_U64BE,  H5T_IEEE_F32LE, H5T_IEEE_F32BE,
-                         H5T_IEEE_F64LE, H5T_IEEE_F64BE, H5T_STD_B8LE,   H5T_STD_REF_OBJ};
+  const hid_t plain[] = { H5T_STD_U8LE,   H5T_STD_I8LE,   H5T_STD_U16LE, H5T_STD_U16BE,  H5T_STD_I16LE,  H5T_STD_U32LE,
+                          H5T_STD_U32BE,  H5T_STD_I32BE,  H5T_STD_I64LE, H5T_STD_U64BE,  H5T_IEEE_F32LE, H5T_IEEE_F32BE,
+                          H5T_IEEE_F64LE, H5T_IEEE_F64BE, H5T_STD_B8LE,  H5T_STD_REF_OBJ };
   guint i = bytes_next (bytes) % (G_N_ELEMENTS (plain) + MADE);
   return i < G_N_ELEMENTS (plain) ? H5Tcopy (plain[i]) : made_type (i - G_N_ELEMENTS (plain));
 }
@@ -180,8 +172,8 @@ odd_type (Bytes *bytes)
 static hid_t
 odd_space (Bytes *bytes)
 {
-  static const hsize_t sizes[][3] = {{0},    {1},    {2},    {3},       {4},   {257},
-                                     {4097}, {2, 3}, {1, 1}, {1, 1, 1}, {2, 0}};
+  static const hsize_t sizes[][3] = { { 0 },    { 1 },    { 2 },    { 3 },       { 4 },   { 257 },
+                                      { 4097 }, { 2, 3 }, { 1, 1 }, { 1, 1, 1 }, { 2, 0 } };
   guint i = bytes_next (bytes) % (G_N_ELEMENTS (sizes) + 2);
   if (i >= G_N_ELEMENTS (sizes))
     return H5Screate (i == G_N_ELEMENTS (sizes) ? H5S_NULL : H5S_SCALAR);
@@ -193,8 +185,7 @@ odd_space (Bytes *bytes)
 static herr_t
 write_to (hid_t object, gboolean is_attribute, hid_t type, const void *from)
 {
-  return is_attribute ? H5Awrite (object, type, from)
-                      : H5Dwrite (object, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, from);
+  return is_attribute ? H5Awrite (object, type, from) : H5Dwrite (object, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, from);
 }
 
 /* Fills it with value, value + step ... or with text, whatever its type. */
@@ -229,8 +220,7 @@ make (hid_t file, const Part *part, hid_t type, hid_t space, double value, doubl
 {
   hid_t links = deep_links (), object;
   if (part->name != NULL)
-    object =
-        H5Acreate_by_name (file, part->path, part->name, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    object = H5Acreate_by_name (file, part->path, part->name, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
   else
     object = H5Dcreate2 (file, part->path, type, space, links, H5P_DEFAULT, H5P_DEFAULT);
   if (object >= 0) {
@@ -257,17 +247,16 @@ put_texts (hid_t file, const Part *part, hid_t type, hid_t space, const char *te
   g_auto (GStrv) parts = g_strsplit (text, "|", -1);
   guint n = g_strv_length (parts);
   if (type >= 0 || space >= 0 || n == 0) {
-    make (file, part, type >= 0 ? type : text_type (16, FALSE), space >= 0 ? space : line (MAX (n, 1)), 0, 0,
-          text);
+    make (file, part, type >= 0 ? type : text_type (16, FALSE), space >= 0 ? space : line (MAX (n, 1)), 0, 0, text);
     return;
   }
   g_autofree char *packed = g_malloc0 (16 * (gsize)n);
   for (guint i = 0; i < n; i++)
     g_strlcpy (packed + 16 * i, parts[i], 16);
   hid_t links = deep_links (), as = text_type (16, FALSE), length = line (n), object;
-  object = part->name != NULL ? H5Acreate_by_name (file, part->path, part->name, as, length, H5P_DEFAULT,
-                                                   H5P_DEFAULT, H5P_DEFAULT)
-                              : H5Dcreate2 (file, part->path, as, length, links, H5P_DEFAULT, H5P_DEFAULT);
+  object = part->name != NULL
+               ? H5Acreate_by_name (file, part->path, part->name, as, length, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT)
+               : H5Dcreate2 (file, part->path, as, length, links, H5P_DEFAULT, H5P_DEFAULT);
   if (object >= 0) {
     write_to (object, part->name != NULL, as, packed);
     part->name != NULL ? H5Aclose (object) : H5Dclose (object);
@@ -281,8 +270,9 @@ static void
 put_map (hid_t file, const Part *part, hid_t type, gboolean odd, double value, Bytes *bytes)
 {
   static const hsize_t sizes[][2] = {
-      {FRAME_ROWS, FRAME_COLS + 1}, {FRAME_COLS, FRAME_ROWS}, {0, FRAME_COLS}, {1 << 15, 1 << 15}, {7, 9}};
-  hsize_t shape[2] = {FRAME_ROWS, FRAME_COLS};
+    { FRAME_ROWS, FRAME_COLS + 1 }, { FRAME_COLS, FRAME_ROWS }, { 0, FRAME_COLS }, { 1 << 15, 1 << 15 }, { 7, 9 }
+  };
+  hsize_t shape[2] = { FRAME_ROWS, FRAME_COLS };
   if (odd)
     memcpy (shape, sizes[bytes_next (bytes) % G_N_ELEMENTS (sizes)], sizeof shape);
   make (file, part, type >= 0 ? type : H5Tcopy (part->n[0] != 0 ? H5T_IEEE_F32LE : H5T_STD_U32LE),
@@ -319,8 +309,8 @@ static void
 put_external (hid_t file, const Part *part, guint odd, Bytes *bytes)
 {
   hid_t links = deep_links ();
-  H5Lcreate_external (odd & ODD_VALUE ? odd_text (bytes) : part->text,
-                      odd & ODD_TYPE ? odd_text (bytes) : part->name, file, part->path, links, H5P_DEFAULT);
+  H5Lcreate_external (odd & ODD_VALUE ? odd_text (bytes) : part->text, odd & ODD_TYPE ? odd_text (bytes) : part->name, file,
+                      part->path, links, H5P_DEFAULT);
   H5Pclose (links);
 }
 
@@ -331,22 +321,19 @@ put_once (hid_t file, const Part *part, guint odd, Bytes *bytes)
   hid_t type = odd & ODD_TYPE && !framed && part->kind != LINK ? odd_type (bytes) : H5I_INVALID_HID;
   hid_t space = odd & ODD_SHAPE && !framed && part->kind != LINK ? odd_space (bytes) : H5I_INVALID_HID;
   double value = odd & ODD_VALUE ? odd_number (bytes) : part->value;
-  const char *text =
-      odd & ODD_VALUE && (part->kind == TEXT || part->kind == TEXTS) ? odd_text (bytes) : part->text;
+  const char *text = odd & ODD_VALUE && (part->kind == TEXT || part->kind == TEXTS) ? odd_text (bytes) : part->text;
   if (part->kind == NUMBER || part->kind == TEXT) {
     hid_t plain = part->kind == NUMBER ? H5Tcopy (H5T_IEEE_F64LE) : text_type (MAX (strlen (text), 1), FALSE);
-    make (file, part, type >= 0 ? type : H5Tcopy (plain), space >= 0 ? space : H5Screate (H5S_SCALAR), value,
-          0, text != NULL ? text : "3");
+    make (file, part, type >= 0 ? type : H5Tcopy (plain), space >= 0 ? space : H5Screate (H5S_SCALAR), value, 0,
+          text != NULL ? text : "3");
     H5Tclose (plain);
   } else if (part->kind == VECTOR)
-    make (file, part, type >= 0 ? type : H5Tcopy (H5T_IEEE_F64LE),
-          space >= 0 ? space : line ((hsize_t)part->n[0]), odd & ODD_LAYOUT ? odd_number (bytes) : 0, value,
-          "2");
+    make (file, part, type >= 0 ? type : H5Tcopy (H5T_IEEE_F64LE), space >= 0 ? space : line ((hsize_t)part->n[0]),
+          odd & ODD_LAYOUT ? odd_number (bytes) : 0, value, "2");
   else if (part->kind == TEXTS)
     put_texts (file, part, type, space, text);
   else if (part->kind == MAP)
-    put_map (file, part, odd & ODD_TYPE ? odd_type (bytes) : H5I_INVALID_HID, (odd & ODD_SHAPE) != 0, value,
-             bytes);
+    put_map (file, part, odd & ODD_TYPE ? odd_type (bytes) : H5I_INVALID_HID, (odd & ODD_SHAPE) != 0, value, bytes);
   else if (framed)
     frames_put (file, part, odd, bytes);
   else {

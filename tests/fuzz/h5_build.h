@@ -20,22 +20,13 @@ typedef enum PartKind { IN_FILE, GROUP, NUMBER, TEXT, TEXTS, VECTOR, MAP, FRAMES
 typedef struct Part {
   PartKind kind;
   const char *path, *name;
-  double value; /* NUMBER, VECTOR (step), MAP */
-  const char
-      *text; /* TEXT, TEXTS ("a|b"), LINK and IN_FILE (a file; LINK: of path `name`), VIRTUAL (the dataset) */
-  int n[3];  /* VECTOR: length; FRAMES, VIRTUAL: lengths before those of a frame; VIRTUAL: files in n[2] */
+  double value;     /* NUMBER, VECTOR (step), MAP */
+  const char *text; /* TEXT, TEXTS ("a|b"), LINK and IN_FILE (a file; LINK: of path `name`), VIRTUAL (the dataset) */
+  int n[3];         /* VECTOR: length; FRAMES, VIRTUAL: lengths before those of a frame; VIRTUAL: files in n[2] */
 } Part;
 
 /* How a part is odd; 0: not at all. */
-enum {
-  ODD_ABSENT = 1,
-  ODD_VALUE = 2,
-  ODD_TYPE = 4,
-  ODD_SHAPE = 8,
-  ODD_LAYOUT = 16,
-  ODD_LINK = 32,
-  ODD_TWICE = 64
-};
+enum { ODD_ABSENT = 1, ODD_VALUE = 2, ODD_TYPE = 4, ODD_SHAPE = 8, ODD_LAYOUT = 16, ODD_LINK = 32, ODD_TWICE = 64 };
 
 enum { FRAME_ROWS = 6, FRAME_COLS = 5 };
 

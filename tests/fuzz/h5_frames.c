@@ -29,8 +29,9 @@ static Shape
 shape_of (const Part *part, gboolean odd, Bytes *bytes)
 {
   static const hsize_t sizes[] = {
-      0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 17, 64, 1 << 15, 65537, (hsize_t)1 << 31, (hsize_t)1 << 33};
-  Shape shape = {.rank = 0};
+    0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 17, 64, 1 << 15, 65537, (hsize_t)1 << 31, (hsize_t)1 << 33
+  };
+  Shape shape = { .rank = 0 };
   for (int i = 0; i < 2; i++)
     if (part->n[i] > 0)
       shape.size[shape.rank++] = (hsize_t)part->n[i];
@@ -75,9 +76,7 @@ encode (guint filter, gboolean zstd, gsize element, gsize size, Bytes *bytes)
   for (gsize at = 0; at < whole; at += block) {
     gsize n = MIN (block, whole - at),
           got = zstd ? ZSTD_compress (packed, room, plain + at, n, 1)
-                     : (gsize)MAX (
-                           LZ4_compress_default ((const char *)plain + at, (char *)packed, (int)n, (int)room),
-                           0);
+                     : (gsize)MAX (LZ4_compress_default ((const char *)plain + at, (char *)packed, (int)n, (int)room), 0);
     gboolean stored = filter == LZ4 && got >= n;
     put_big (length, stored ? n : got, 4);
     g_byte_array_append (out, length, 4);
@@ -89,14 +88,12 @@ encode (guint filter, gboolean zstd, gsize element, gsize size, Bytes *bytes)
 
 /* Each chunk by itself, some of them damaged or left out. */
 static void
-put_chunks (hid_t set, const Shape *shape, const Shape *chunk, guint filter, gboolean zstd, gboolean odd,
-            Bytes *bytes)
+put_chunks (hid_t set, const Shape *shape, const Shape *chunk, guint filter, gboolean zstd, gboolean odd, Bytes *bytes)
 {
   hid_t type = H5Dget_type (set);
   gsize element = H5Tget_size (type), size = element * (gsize)product (chunk);
-  hsize_t at[MOST_RANK] = {0};
-  guint absent = odd ? bytes_next (bytes) : 0, damaged = odd ? bytes_next (bytes) : 0,
-        mask = odd ? bytes_next (bytes) % 3 : 0;
+  hsize_t at[MOST_RANK] = { 0 };
+  guint absent = odd ? bytes_next (bytes) : 0, damaged = odd ? bytes_next (bytes) : 0, mask = odd ? bytes_next (bytes) % 3 : 0;
   H5Tclose (type);
   for (int n = 0; n < 64; n++) {
     g_autoptr (GByteArray) stored = encode (filter, zstd, element, size, bytes);
@@ -117,40 +114,25 @@ put_chunks (hid_t set, const Shape *shape, const Shape *chunk, guint filter, gbo
 static void
 set_filter (hid_t plan, guint filter, guint element, Bytes *bytes)
 {
-  const unsigned values[5] = {0, 4, element, 8 * (bytes_next (bytes) % 4), filter == 7 ? 3 : 2};
+  const unsigned values[5] = { 0, 4, element, 8 * (bytes_next (bytes) % 4), filter == 7 ? 3 : 2 };
   switch (filter) {
-  case 1:
-    H5Pset_deflate (plan, 1);
-    break;
+  case 1: H5Pset_deflate (plan, 1); break;
   case 2:
     H5Pset_shuffle (plan);
     H5Pset_deflate (plan, 9);
     break;
-  case 3:
-    H5Pset_fletcher32 (plan);
-    break;
-  case 4:
-    H5Pset_scaleoffset (plan, H5Z_SO_INT, H5Z_SO_INT_MINBITS_DEFAULT);
-    break;
-  case 5:
-    H5Pset_filter (plan, LZ4, H5Z_FLAG_OPTIONAL, 0, NULL);
-    break;
+  case 3: H5Pset_fletcher32 (plan); break;
+  case 4: H5Pset_scaleoffset (plan, H5Z_SO_INT, H5Z_SO_INT_MINBITS_DEFAULT); break;
+  case 5: H5Pset_filter (plan, LZ4, H5Z_FLAG_OPTIONAL, 0, NULL); break;
   case 6:
-  case 7:
-    H5Pset_filter (plan, BITSHUFFLE, H5Z_FLAG_OPTIONAL, bytes_next (bytes) % 8 == 7 ? 2 : 5, values);
-    break;
-  case 8:
-    H5Pset_filter (plan, 305, H5Z_FLAG_OPTIONAL, 1, values);
-    break;
+  case 7: H5Pset_filter (plan, BITSHUFFLE, H5Z_FLAG_OPTIONAL, bytes_next (bytes) % 8 == 7 ? 2 : 5, values); break;
+  case 8: H5Pset_filter (plan, 305, H5Z_FLAG_OPTIONAL, 1, values); break;
   case 9:
     H5Pset_filter (plan, BITSHUFFLE, H5Z_FLAG_OPTIONAL, 5, values);
     H5Pset_deflate (plan, 1);
     break;
-  case 10:
-    H5Pset_nbit (plan);
-    break;
-  default:
-    break;
+  case 10: H5Pset_nbit (plan); break;
+  default: break;
   }
 }
 
@@ -159,7 +141,7 @@ set_filter (hid_t plan, guint filter, guint element, Bytes *bytes)
 static void
 put_counts (hid_t set, const Shape *shape, gboolean in_part, Bytes *bytes)
 {
-  hsize_t n = product (shape), start[MOST_RANK] = {0};
+  hsize_t n = product (shape), start[MOST_RANK] = { 0 };
   if (n == 0 || n > MOST_WRITTEN)
     return;
   g_autofree guint16 *counts = g_new (guint16, n);
@@ -185,10 +167,8 @@ static void
 put_array (hid_t file, const Part *part, const Shape *shape, hid_t type, guint odd, Bytes *bytes)
 {
   enum { CONTIGUOUS, COMPACT, NEVER_WRITTEN, EXTERNAL, EARLY, FILTERS = 11 };
-  hid_t links = deep_links (), plan = H5Pcreate (H5P_DATASET_CREATE),
-        space = H5Screate_simple (shape->rank, shape->size, NULL);
-  guint layout = odd & ODD_LAYOUT ? bytes_next (bytes) % 8 : 0,
-        filter = layout > EARLY ? bytes_next (bytes) % FILTERS : 0;
+  hid_t links = deep_links (), plan = H5Pcreate (H5P_DATASET_CREATE), space = H5Screate_simple (shape->rank, shape->size, NULL);
+  guint layout = odd & ODD_LAYOUT ? bytes_next (bytes) % 8 : 0, filter = layout > EARLY ? bytes_next (bytes) % FILTERS : 0;
   gboolean huge = product (shape) > MOST_WRITTEN, chunked = layout > EARLY || (huge && layout % 2 == 1);
   Shape chunk = *shape;
   for (int i = 0; i < shape->rank; i++) {
@@ -205,12 +185,10 @@ put_array (hid_t file, const Part *part, const Shape *shape, hid_t type, guint o
     H5Pset_external (plan, "x.bin", 0, H5F_UNLIMITED);
   else if (layout == EARLY && !huge)
     H5Pset_alloc_time (plan, H5D_ALLOC_TIME_EARLY);
-  hid_t set =
-      space >= 0 ? H5Dcreate2 (file, part->path, type, space, links, plan, H5P_DEFAULT) : H5I_INVALID_HID;
+  hid_t set = space >= 0 ? H5Dcreate2 (file, part->path, type, space, links, plan, H5P_DEFAULT) : H5I_INVALID_HID;
   if (set >= 0) {
     if (chunked && filter >= 5 && filter <= 7 && !huge && product (&chunk) <= 4096 && product (shape) > 0)
-      put_chunks (set, shape, &chunk, filter == 5 ? LZ4 : BITSHUFFLE, filter == 7, (odd & ODD_VALUE) != 0,
-                  bytes);
+      put_chunks (set, shape, &chunk, filter == 5 ? LZ4 : BITSHUFFLE, filter == 7, (odd & ODD_VALUE) != 0, bytes);
     else if (layout != NEVER_WRITTEN)
       put_counts (set, shape, (odd & ODD_VALUE) != 0, bytes);
     H5Dclose (set);
@@ -227,7 +205,7 @@ put_array (hid_t file, const Part *part, const Shape *shape, hid_t type, guint o
 static void
 select_piece (hid_t space, const Shape *shape, int i, int n, gboolean odd, Bytes *bytes)
 {
-  hsize_t start[MOST_RANK] = {0}, stride[MOST_RANK], count[MOST_RANK], block[MOST_RANK];
+  hsize_t start[MOST_RANK] = { 0 }, stride[MOST_RANK], count[MOST_RANK], block[MOST_RANK];
   for (int d = 0; d < shape->rank; d++) {
     stride[d] = block[d] = 1;
     count[d] = MAX (shape->size[d], 1);
@@ -279,8 +257,7 @@ put_virtual (hid_t file, const Part *part, const Shape *shape, hid_t type, guint
       H5Sclose (from);
     H5Sclose (to);
   }
-  hid_t set =
-      space >= 0 ? H5Dcreate2 (file, part->path, type, space, links, plan, H5P_DEFAULT) : H5I_INVALID_HID;
+  hid_t set = space >= 0 ? H5Dcreate2 (file, part->path, type, space, links, plan, H5P_DEFAULT) : H5I_INVALID_HID;
   if (set >= 0)
     H5Dclose (set);
   if (space >= 0)

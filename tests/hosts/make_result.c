@@ -28,11 +28,10 @@ make_run (gboolean with_absorption)
   SbResult *result = result_new ();
   json_decref (result->info);
   result->info = json_pack (
-      "{s:f, s:{s:{s:f,s:f,s:f,s:s}, s:{s:f,s:n,s:s}}, s:{s:f,s:s}, s:{s:[f,f],s:f,s:b,s:s}, s:{s:f}, s:s}",
-      "agreement", 0.1 + 0.2, "values", "C10", "value", 6.068, "error", 0.011, "spread", 0.06, "unit", "nm",
-      "phi12", "value", -0.75, "error", "unit", "rad", "coordinates", "C10", 8.7153, "units",
-      "rad at the edge", "calibration", "centre", 36.0, 36.5, "radius", 30.5, "given_centre", 1,
-      "orientation", "identity", "parameters", "semiangle", 30.0, "version", SB_VERSION);
+      "{s:f, s:{s:{s:f,s:f,s:f,s:s}, s:{s:f,s:n,s:s}}, s:{s:f,s:s}, s:{s:[f,f],s:f,s:b,s:s}, s:{s:f}, s:s}", "agreement",
+      0.1 + 0.2, "values", "C10", "value", 6.068, "error", 0.011, "spread", 0.06, "unit", "nm", "phi12", "value", -0.75,
+      "error", "unit", "rad", "coordinates", "C10", 8.7153, "units", "rad at the edge", "calibration", "centre", 36.0, 36.5,
+      "radius", 30.5, "given_centre", 1, "orientation", "identity", "parameters", "semiangle", 30.0, "version", SB_VERSION);
   add_ramp (result, "phase", "phase", "rad", 1);
   if (with_absorption)
     add_ramp (result, "absorption", "absorption", "", -0.5f);
@@ -70,7 +69,6 @@ main (int argc, char **argv)
 {
   if (argc != 2)
     return 2;
-  return save (make_run (FALSE), argv[1], "/data/plain_master.h5")
-         + save (make_run (TRUE), argv[1], "/data/both.emd")
+  return save (make_run (FALSE), argv[1], "/data/plain_master.h5") + save (make_run (TRUE), argv[1], "/data/both.emd")
          + save (make_calibration (), argv[1], "/data/plain_master.h5");
 }

@@ -232,8 +232,8 @@ gradient (SbkSpectrum *s, const SbkView *view, int precise, const SbkModel *mode
 }
 
 static SbkStatus
-geometry (SbkSpectrum *s, const SbkView *view, int precise, const SbkModel *model, double *of, double out[2],
-          const int *cancel, SbkError *error)
+geometry (SbkSpectrum *s, const SbkView *view, int precise, const SbkModel *model, double *of, double out[2], const int *cancel,
+          SbkError *error)
 {
   SbkStatus status;
   if (!view->together)

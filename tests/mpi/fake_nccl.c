@@ -29,8 +29,8 @@ typedef struct {
 typedef struct Comm {
   int rank, size;
   int fd[MOST];
-  int aborted; /* atomic */
-  int pending; /* atomic: groups whose work has not ended */
+  int aborted;   /* atomic */
+  int pending;   /* atomic: groups whose work has not ended */
   char *staging; /* page-locked, for a real device */
   size_t staging_size;
 } Comm;
@@ -290,7 +290,8 @@ push_group (Group *group)
   for (int i = 0; i < group->n && good; i++)
     if (!group->piece[i].sends)
       good = cudaMemcpyAsync (group->piece[i].on_device, group->piece[i].at, group->piece[i].bytes, cudaMemcpyHostToDevice,
-                              stream) == cudaSuccess;
+                              stream)
+             == cudaSuccess;
   free (group);
   return good ? SUCCESS : SYSTEM_ERROR;
 }

@@ -50,12 +50,15 @@ run (const SbkBackend *table, SbkContext *context, Scene *s)
   char name[SBK_DEVICE_TEXT] = "";
   uint8_t id[SBK_ID] = { 0 }, none[SBK_ID] = { 0 };
   int asked = 0;
-  if (!check (together->check (context, name, &error) == SBK_OK, "NCCL is there", error.message[0] != '\0' ? error.message : name)
-      || !check (together->id (context, id, &error) == SBK_OK && memcmp (id, none, SBK_ID) != 0, "it gives an id", error.message)
+  if (!check (together->check (context, name, &error) == SBK_OK, "NCCL is there",
+              error.message[0] != '\0' ? error.message : name)
+      || !check (together->id (context, id, &error) == SBK_OK && memcmp (id, none, SBK_ID) != 0, "it gives an id",
+                 error.message)
       || !check (together->join (context, id, 0, 1, go_on, &asked, &error) == SBK_OK, "it connects", error.message))
     return;
   if (check (table->spectrum_from_values (context, &g, &s->pixels, &band, s->g, &error) == SBK_OK
-                 && table->spectrum_set_q (g, s->vx, s->vy, &error) == SBK_OK, "a spectrum", error.message))
+                 && table->spectrum_set_q (g, s->vx, s->vy, &error) == SBK_OK,
+             "a spectrum", error.message))
     compare (table, g, s);
   check (together->sent (context) == 0, "nothing was sent to nobody", "");
   table->spectrum_free (g);

@@ -140,7 +140,9 @@ open_work (SbEngine *engine, const char *path, double semiangle, SbAcquisition *
   if (*acquisition == NULL)
     return NULL;
   const SbHeader *header = &(*acquisition)->header;
-  *optics = (SbOptics){ header->energy, isnan (semiangle) ? header->semiangle : semiangle, { header->step[0], header->step[1] } };
+  *optics = (SbOptics){ header->energy,
+                        isnan (semiangle) ? header->semiangle : semiangle,
+                        { header->step[0], header->step[1] } };
   return work_new (engine, *acquisition);
 }
 
@@ -152,12 +154,13 @@ main (int argc, char **argv)
   SbOptics optics;
   SbWork *work = NULL;
   if (argc < 3) {
-    fprintf (stderr, "rates FILE REPEATS [backend=...] [cuda_module=...] [precision=...] [threads=...] [memory=...] [semiangle=...]\n");
+    fprintf (stderr,
+             "rates FILE REPEATS [backend=...] [cuda_module=...] [precision=...] [threads=...] [memory=...] [semiangle=...]\n");
     return 2;
   }
-  SbEngineOptions options = { (char *)given (argc, argv, "backend"), (char *)"auto", (char *)given (argc, argv, "precision"),
-                              (gint64)number (argc, argv, "threads", 0), number (argc, argv, "memory", NAN),
-                              (char *)given (argc, argv, "cuda_module") };
+  SbEngineOptions options = { (char *)given (argc, argv, "backend"),   (char *)"auto",
+                              (char *)given (argc, argv, "precision"), (gint64)number (argc, argv, "threads", 0),
+                              number (argc, argv, "memory", NAN),      (char *)given (argc, argv, "cuda_module") };
   int repeats = CLAMP (atoi (argv[2]), 1, MOST);
   SbEngine *engine = engine_new (&options, &error);
   SbRanks *ranks = engine != NULL ? engine->ranks : NULL;

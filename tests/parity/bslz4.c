@@ -223,8 +223,8 @@ bslz4_encode (SbkFilter filter, const uint8_t *in, size_t bytes, size_t element,
 }
 
 static int
-decode_blocks (SbkFilter filter, const uint8_t *in, size_t size, size_t at, size_t element, size_t block,
-               uint8_t *planes, uint8_t *out, size_t bytes)
+decode_blocks (SbkFilter filter, const uint8_t *in, size_t size, size_t at, size_t element, size_t block, uint8_t *planes,
+               uint8_t *out, size_t bytes)
 {
   size_t whole = has_planes (filter) ? bytes / (8 * element) * (8 * element) : bytes;
   for (size_t to = 0; to < whole; to += block) {

@@ -27,7 +27,8 @@ forward (const SbkFft *f, const double *in, double *out)
       double re = 0, im = 0;
       for (int64_t i = 0; i < f->rows; i++)
         for (int64_t j = 0; j < f->cols; j++) {
-          double angle = -2 * M_PI * ((double)(r * i % f->rows) / (double)f->rows + (double)(c * j % f->cols) / (double)f->cols);
+          double angle = -2 * M_PI
+                         * ((double)(r * i % f->rows) / (double)f->rows + (double)(c * j % f->cols) / (double)f->cols);
           re += in[i * f->cols + j] * cos (angle);
           im += in[i * f->cols + j] * sin (angle);
         }

@@ -8,12 +8,12 @@
 /* A made-up acquisition: pixels on a lattice (with holes), frequencies of a small scan, random G and model. */
 typedef struct Scene {
   const char *name;
-  double radius;      /* detector pixels */
-  int rows, cols;     /* scan */
-  int holes;          /* bad pixels */
-  int count;          /* frequencies kept; 0: all */
-  double turns;       /* size of chi's coefficients */
-  double depth;       /* 0: thin */
+  double radius;  /* detector pixels */
+  int rows, cols; /* scan */
+  int holes;      /* bad pixels */
+  int count;      /* frequencies kept; 0: all */
+  double turns;   /* size of chi's coefficients */
+  double depth;   /* 0: thin */
   uint64_t seed;
 
   SbkPixels pixels;

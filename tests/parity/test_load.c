@@ -143,13 +143,9 @@ load_buffer_bytes (const Truth *t, const Case *c)
 SbkFrames
 load_frames (const Case *c, const Truth *t)
 {
-  return (SbkFrames){ c->rows,
-                      c->cols,
-                      c->type,
-                      c->filter,
-                      (int64_t)(c->block / load_type_bytes (c->type)),
-                      c->swap,
-                      c->masked ? t->mask : NULL };
+  return (SbkFrames){
+    c->rows, c->cols, c->type, c->filter, (int64_t)(c->block / load_type_bytes (c->type)), c->swap, c->masked ? t->mask : NULL
+  };
 }
 
 int
@@ -177,8 +173,8 @@ same_bits (double a, double b)
 
 /* The frame's sum and centre as the model says them, rows first. */
 static int
-check_frame (const Case *c, const Truth *t, int f, const int32_t *pixel, const uint8_t *fate, int n,
-             const SbkTake *take, double got_sum, const double *got_com)
+check_frame (const Case *c, const Truth *t, int f, const int32_t *pixel, const uint8_t *fate, int n, const SbkTake *take,
+             double got_sum, const double *got_com)
 {
   const uint8_t *frame = t->frames + (size_t)f * t->bytes;
   double total = 0, sum = 0, row = 0, col = 0;
@@ -207,8 +203,7 @@ check_columns (const Case *c, const Truth *t, const int32_t *pixel, const uint8_
     if (fate[k] != SBK_FINAL)
       continue;
     for (int f = 0; f < c->frames; f++)
-      if (get (got + column * each, c->column, (size_t)f) !=
-          get (t->frames + (size_t)f * t->bytes, c->type, (size_t)pixel[k]))
+      if (get (got + column * each, c->column, (size_t)f) != get (t->frames + (size_t)f * t->bytes, c->type, (size_t)pixel[k]))
         return 0;
     column++;
   }

@@ -11,24 +11,15 @@ corrupt (uint8_t *data, size_t *size, uint64_t *state)
   uint64_t r = load_random (state);
   size_t at = (size_t)(load_random (state) % *size);
   switch (r % 6) {
-  case 0:
-    data[at] ^= (uint8_t)(1 << (r >> 8) % 8);
-    break;
-  case 1:
-    data[at] = (uint8_t)(r >> 8);
-    break;
+  case 0: data[at] ^= (uint8_t)(1 << (r >> 8) % 8); break;
+  case 1: data[at] = (uint8_t)(r >> 8); break;
   case 2:
     for (size_t i = at; i < *size && i < at + 8; i++)
       data[i] = (uint8_t)load_random (state);
     break;
-  case 3:
-    *size = at + 1;
-    break;
-  case 4:
-    data[at % (*size < 16 ? *size : 16)] ^= (uint8_t)(1 + (r >> 8) % 255);
-    break;
-  default:
-    memset (data + at, 0xff, *size - at < 300 ? *size - at : 300);
+  case 3: *size = at + 1; break;
+  case 4: data[at % (*size < 16 ? *size : 16)] ^= (uint8_t)(1 + (r >> 8) % 255); break;
+  default: memset (data + at, 0xff, *size - at < 300 ? *size - at : 300);
   }
 }
 
@@ -63,13 +54,12 @@ load_corruptions (const Case *c, const SbkBackend *device, SbkContext *context, 
       done++;
       corrupt (stored + t.at[f], &t.size[f], state);
       if (!bslz4_decode (c->filter, stored + t.at[f], t.size[f], load_type_bytes (c->type), c->block, c->swap,
-                         t.frames + (size_t)f * t.bytes, t.bytes) &&
-          first < 0)
+                         t.frames + (size_t)f * t.bytes, t.bytes)
+          && first < 0)
         first = f;
     }
     SbkFrames frames = load_frames (c, &t);
-    if (load == NULL &&
-        loader->begin (context, &load, &frames, load_buffer_bytes (&healthy, c), c->batch, &error) != SBK_OK)
+    if (load == NULL && loader->begin (context, &load, &frames, load_buffer_bytes (&healthy, c), c->batch, &error) != SBK_OK)
       good = 0;
     SbkStatus status = SBK_OK;
     for (int f = 0; good && status == SBK_OK && f < c->frames; f += c->batch)

@@ -125,15 +125,15 @@ compare_hessians (const Scene *s, Side *cpu, Side *device, int precise)
     poison (got, n * n);
     poison (first, n);
     cpu->table->hessian (cpu->g, &s->view, 1, &s->model, counts[c], chosen[c], &value, first_want, want, NULL, &error);
-    SbkStatus status = device->table->hessian (device->g, &s->view, precise, &s->model, counts[c], chosen[c], &value, first, got,
-                                               NULL, &error);
+    SbkStatus status = device->table->hessian (device->g, &s->view, precise, &s->model, counts[c], chosen[c], &value, first,
+                                               got, NULL, &error);
     if (status != SBK_OK)
       printf ("# %s\n", error.message);
     /* a lone pixel's S does not depend on anything: the scale is then the value's */
     double scale = fmax (largest (want, (int)(n * n)), lone ? 400 * fabs (value) : 0);
     parity_report (s, "hessian", names[c], precise, apart (got, want, n * n, scale));
     parity_report (s, "gradient", "of the Hessian", precise,
-            apart (first, first_want, n, fmax (largest (first_want, (int)n), (lone ? 1 : 5e-3) * 6.3 * fabs (value))));
+                   apart (first, first_want, n, fmax (largest (first_want, (int)n), (lone ? 1 : 5e-3) * 6.3 * fabs (value))));
     device->table->hessian (device->g, &s->view, precise, &s->model, counts[c], chosen[c], &value, first, again, NULL, &error);
     parity_bits (s, "hessian", memcmp (got, again, n * n * sizeof *got) == 0);
   }
@@ -189,7 +189,7 @@ compare_geometry (const Scene *s, Side *cpu, Side *device, int precise)
     device->table->geometry (device->g, &s->view, precise, &s->model, &got[0], got + 1, NULL, &error);
     parity_report (s, "value", "of the geometry", precise, apart (got, want, 1, fabs (want[0])));
     parity_report (s, "geometry", i == 0 ? "as made" : "scaled", precise,
-            apart (got + 1, want + 1, 2, fmax (largest (want + 1, 2), fabs (want[0]))));
+                   apart (got + 1, want + 1, 2, fmax (largest (want + 1, 2), fabs (want[0]))));
     device->table->geometry (device->g, &s->view, precise, &s->model, &again[0], again + 1, NULL, &error);
     parity_bits (s, "geometry", memcmp (got, again, sizeof got) == 0);
   }
@@ -202,7 +202,8 @@ compare_counts (const Scene *s, const SbkBackend *device)
   int64_t n = (int64_t)s->rows * s->cols, total = n * s->pixels.n_pixels;
   uint64_t state = s->seed + 5;
   void *counts = malloc ((size_t)total * 8 + 1);
-  double *want = malloc ((size_t)(2 * s->n_q * s->pixels.n_pixels) * sizeof *want + 1), *got = malloc ((size_t)(2 * s->n_q * s->pixels.n_pixels) * sizeof *got + 1);
+  double *want = malloc ((size_t)(2 * s->n_q * s->pixels.n_pixels) * sizeof *want + 1),
+         *got = malloc ((size_t)(2 * s->n_q * s->pixels.n_pixels) * sizeof *got + 1);
   for (int type = SBK_U8; type <= SBK_F64; type++)
     for (int wide = 0; wide < 2; wide++) {
       for (int64_t i = 0; i < total; i++) {
@@ -218,8 +219,7 @@ compare_counts (const Scene *s, const SbkBackend *device)
         else
           ((double *)counts)[i] = x - 30;
       }
-      SbkCounts c = { (SbkType)type, counts, s->column, 0.01, type % 2 == 1 && s->rows > 4 && s->cols > 4 ? 2 : 0,
-                      NULL, NULL };
+      SbkCounts c = { (SbkType)type, counts, s->column, 0.01, type % 2 == 1 && s->rows > 4 && s->cols > 4 ? 2 : 0, NULL, NULL };
       SbkBand band = { s->rows, s->cols, s->n_q, s->index };
       SbkError error = { "" };
       const SbkBackend *tables[2] = { &sbk_cpu, device };
@@ -238,8 +238,12 @@ compare_counts (const Scene *s, const SbkBackend *device)
           tables[t]->close (context);
       }
       size_t count = (size_t)(2 * s->n_q * s->pixels.n_pixels);
-      parity_report (s, "spectrum", type == SBK_U8 ? "uint8" : type == SBK_U16 ? "uint16" : type == SBK_U32 ? "uint32" : "float",
-              wide, apart (got, want, count, largest (want, (int)count)));
+      parity_report (s, "spectrum",
+                     type == SBK_U8    ? "uint8"
+                     : type == SBK_U16 ? "uint16"
+                     : type == SBK_U32 ? "uint32"
+                                       : "float",
+                     wide, apart (got, want, count, largest (want, (int)count)));
     }
   free (counts);
   free (want);

@@ -35,7 +35,8 @@ transfer (const SbkModel *m, const double k[2], const double v[2], double edge, 
 {
   double kv = k[0] * v[0] + k[1] * v[1], half = (v[0] * v[0] + v[1] * v[1]) / 2, shift = v[0] * m->tilt[0] + v[1] * m->tilt[1];
   double complex minus = probe (m, k[0] - v[0], k[1] - v[1], edge), plus = probe (m, k[0] + v[0], k[1] + v[1], edge);
-  return conj (at_k) * minus * sinc (m->depth * (kv - half - shift)) - at_k * conj (plus) * sinc (m->depth * (kv + half - shift));
+  return conj (at_k) * minus * sinc (m->depth * (kv - half - shift))
+         - at_k * conj (plus) * sinc (m->depth * (kv + half - shift));
 }
 
 static double
@@ -164,7 +165,7 @@ forward_image (const Forward *forward)
   image->of = *forward;
   image->detector = 2 * (gint64)ceil (forward->radius + 2);
   list_pixels (image);
-  image->mean = g_new (float, image->n_pixels * size);
+  image->mean = g_new (float, image->n_pixels *size);
   g_autofree double *a2 = g_new (double, image->n_pixels);
   optics_model (&optics, &frame, &forward->truth, &model);
   GRand *random = g_rand_new_with_seed (forward->seed);
@@ -209,7 +210,7 @@ forward_draw (const ForwardImage *image, SbEngine *engine, guint32 seed)
   const Forward *f = &image->of;
   gint64 size = f->scan * f->scan, all = image->detector * image->detector;
   SbAcquisition acquisition = { .used_rows = f->scan, .used_cols = f->scan };
-  g_autofree float *counts = g_new (float, image->n_pixels * size);
+  g_autofree float *counts = g_new (float, image->n_pixels *size);
   g_autofree double *mean = g_new0 (double, all);
   g_autofree guint8 *bad = g_new0 (guint8, all);
   GRand *random = g_rand_new_with_seed (seed);
@@ -220,12 +221,17 @@ forward_draw (const ForwardImage *image, SbEngine *engine, guint32 seed)
     mean[image->pixel[k]] = sum / (double)size;
   }
   g_rand_free (random);
-  SbColumns columns = { .acquisition = &acquisition, .n_pixels = image->n_pixels, .pixel = image->pixel, .dtype = SB_F32,
-                        .counts = counts, .positions = size,
+  SbColumns columns = { .acquisition = &acquisition,
+                        .n_pixels = image->n_pixels,
+                        .pixel = image->pixel,
+                        .dtype = SB_F32,
+                        .counts = counts,
+                        .positions = size,
                         .pattern = { .rows = image->detector, .cols = image->detector, .mean = mean, .bad = bad } };
   double middle = (double)(image->detector - 1) / 2;
-  SbCalibration calibration = { .centre = { middle, middle }, .radius = f->radius, .sampling = f->semiangle / f->radius,
-                                .frame = { f->rotation, FALSE } };
+  SbCalibration calibration = {
+    .centre = { middle, middle }, .radius = f->radius, .sampling = f->semiangle / f->radius, .frame = { f->rotation, FALSE }
+  };
   SbOptics optics = { f->energy, f->semiangle, { f->step, f->step } };
   SbSpectrumOptions options;
   GError *error = NULL;

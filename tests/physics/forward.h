@@ -18,9 +18,9 @@ typedef struct Forward {
 typedef struct ForwardImage {
   Forward of;
   gint64 detector, n_pixels;
-  float *mean;      /* [n_pixels][scan * scan] counts expected */
+  float *mean; /* [n_pixels][scan * scan] counts expected */
   gint32 *pixel;
-  double signal;    /* sum |G|^2 over the band a pair, at counts of mean A^2 */
+  double signal; /* sum |G|^2 over the band a pair, at counts of mean A^2 */
 } ForwardImage;
 
 ForwardImage *forward_image (const Forward *forward);

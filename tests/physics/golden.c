@@ -58,8 +58,7 @@ golden_attribute (const Golden *golden, const char *name, int i)
   double values[64];
   hid_t attribute = H5Aopen (golden->file, name, H5P_DEFAULT);
   hid_t space = H5Aget_space (attribute);
-  if (attribute < 0 || H5Sget_simple_extent_npoints (space) > 64
-      || H5Aread (attribute, H5T_NATIVE_DOUBLE, values) < 0)
+  if (attribute < 0 || H5Sget_simple_extent_npoints (space) > 64 || H5Aread (attribute, H5T_NATIVE_DOUBLE, values) < 0)
     g_error ("no attribute %s", name);
   H5Sclose (space);
   H5Aclose (attribute);
@@ -77,7 +76,7 @@ golden_coordinates (const Golden *golden, SbCoordinates *coordinates)
 static int
 by_row (gconstpointer a, gconstpointer b, gpointer data)
 {
-  const double(*lattice)[2] = data;
+  const double (*lattice)[2] = data;
   gint64 i = *(const gint64 *)a, j = *(const gint64 *)b;
   for (int axis = 0; axis < 2; axis++)
     if (lattice[i][axis] != lattice[j][axis])
@@ -100,7 +99,7 @@ golden_pixels (const Golden *golden, double rotation)
   gint64 n = dims[0];
   double spacing = golden->edge_width / golden->k_max; /* the ramp is one detector pixel wide */
   SbFrame frame = { rotation, FALSE };
-  g_autofree double(*lattice)[2] = g_malloc_n ((gsize)n, sizeof *lattice); /* whole detector pixels */
+  g_autofree double (*lattice)[2] = g_malloc_n ((gsize)n, sizeof *lattice); /* whole detector pixels */
   GoldenPixels *out = g_new0 (GoldenPixels, 1);
   out->order = g_new (gint64, n);
   out->row_x = g_new (double, n);
@@ -130,8 +129,9 @@ golden_pixels (const Golden *golden, double rotation)
     out->mean_a2 += aperture2 (at[0] * spacing, at[1] * spacing, spacing) / (double)n;
   }
   out->row_start[rows] = n;
-  out->pixels = (SbkPixels){ .n_pixels = n, .n_rows = rows, .row_start = out->row_start, .row_x = out->row_x,
-                             .pixel_y = out->pixel_y, .edge = spacing };
+  out->pixels = (SbkPixels){
+    .n_pixels = n, .n_rows = rows, .row_start = out->row_start, .row_x = out->row_x, .pixel_y = out->pixel_y, .edge = spacing
+  };
   return out;
 }
 

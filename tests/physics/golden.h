@@ -27,10 +27,10 @@ void golden_coordinates (const Golden *golden, SbCoordinates *coordinates);
 /* The bright-field pixels of the file on the detector's lattice: k is that lattice rotated by `rotation` (rad). */
 typedef struct GoldenPixels {
   SbkPixels pixels;
-  gint64 *order;     /* [n_pixels] pixel of the file at each place */
+  gint64 *order; /* [n_pixels] pixel of the file at each place */
   double *row_x, *pixel_y;
   gint64 *row_start;
-  double mean_a2;    /* mean of A^2 */
+  double mean_a2; /* mean of A^2 */
 } GoldenPixels;
 GoldenPixels *golden_pixels (const Golden *golden, double rotation);
 void golden_pixels_free (GoldenPixels *pixels);

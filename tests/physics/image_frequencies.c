@@ -6,7 +6,7 @@ double complex *
 image_frequencies (const float *image, gint64 rows, gint64 cols, int half)
 {
   int n = 2 * half + 1;
-  double complex *by_col = g_new0 (double complex, rows * n), *out = g_new0 (double complex, n * n);
+  double complex *by_col = g_new0 (double complex, rows *n), *out = g_new0 (double complex, n *n);
   for (int j = -half; j <= half; j++)
     for (gint64 c = 0; c < cols; c++) {
       double complex turn = cexp (-2 * G_PI * I * j * (double)c / (double)cols);

@@ -9,7 +9,7 @@
 
 typedef struct Film {
   char *folder, *name;
-  json_t *about;   /* film.json */
+  json_t *about; /* film.json */
   SbEngine *engine;
   SbAcquisition *acquisition;
   SbColumns *columns;

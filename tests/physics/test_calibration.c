@@ -8,8 +8,8 @@
 #include "core/fit/fit.h"
 
 typedef enum Variant { AS_IT_IS, TRANSPOSED, TURNED_90, TURNED_180, CROPPED, SMALL_SCAN, N_VARIANTS } Variant;
-static const char *const variant_names[N_VARIANTS] = { "as it is", "transposed", "turned by 90 deg", "turned by 180 deg",
-                                                       "cropped", "small scan" };
+static const char *const variant_names[N_VARIANTS] = { "as it is",          "transposed", "turned by 90 deg",
+                                                       "turned by 180 deg", "cropped",    "small scan" };
 enum { CROP_ROWS = 3, CROP_COLS = 1, SCAN_ROWS = 37, FIRST_ROW = 6 };
 
 /* The acquisition with all its frames in memory. */
@@ -89,13 +89,17 @@ see (const Source *source, Variant variant)
   case TURNED_90: /* new (row, col) = (last col - col, row): the vectors are turned by + 90 deg */
     return (Seen){ { cols, rows }, cols - 1, { -1, cols }, { (double)(cols - 1) - col, row }, source->rotation - 90, FALSE };
   case TURNED_180:
-    return (Seen){ { rows, cols }, rows * cols - 1, { -cols, -1 },
-                   { (double)(rows - 1) - row, (double)(cols - 1) - col }, source->rotation - 180, FALSE };
+    return (Seen){ { rows, cols },         rows * cols - 1,
+                   { -cols, -1 },          { (double)(rows - 1) - row, (double)(cols - 1) - col },
+                   source->rotation - 180, FALSE };
   case CROPPED:
-    return (Seen){ { rows - CROP_ROWS, cols - CROP_COLS }, CROP_ROWS * cols + CROP_COLS, { cols, 1 },
-                   { row - CROP_ROWS, col - CROP_COLS }, source->rotation, FALSE };
-  default:
-    return (Seen){ { rows, cols }, 0, { cols, 1 }, { row, col }, source->rotation, FALSE };
+    return (Seen){ { rows - CROP_ROWS, cols - CROP_COLS },
+                   CROP_ROWS * cols + CROP_COLS,
+                   { cols, 1 },
+                   { row - CROP_ROWS, col - CROP_COLS },
+                   source->rotation,
+                   FALSE };
+  default: return (Seen){ { rows, cols }, 0, { cols, 1 }, { row, col }, source->rotation, FALSE };
   }
 }
 
@@ -192,7 +196,8 @@ check_calibration (const Source *source, Variant variant, const Seen *seen, cons
   const SbCalibration *c = &found->calibration;
   double turned = remainder (found->rotation - seen->rotation, 360);
   g_test_message ("%s, %s: centre off by %.3f %.3f, radius by %.3f px, rotation by %.2f deg, %s, branch %d, skewness %.2f, "
-                  "S %.6f", source->name, variant_names[variant], c->centre[0] - seen->centre[0], c->centre[1] - seen->centre[1],
+                  "S %.6f",
+                  source->name, variant_names[variant], c->centre[0] - seen->centre[0], c->centre[1] - seen->centre[1],
                   c->radius - 30 / source->sampling, turned, c->frame.transpose ? "transpose" : "identity", found->fit->branch,
                   found->fit->skewness, found->fit->agreement);
   for (int axis = 0; axis < 2; axis++)

@@ -171,10 +171,10 @@ test_fit (void)
     g_assert_no_error (error);
     c10[i] = film_c10 (&fit->at);
     g_test_message ("step %.1f, %s: C10 %.4f +- %.4f nm, C21a %.3f, C30 %.3f, depth %.2f nm, S %.5f, passes %.1f %.1f %.1f, "
-                    "%.1f s", spectrum->optics.step[0], objectives[i], c10[i],
-                    fit->error[0] / optics_edge_per_nm (&spectrum->optics, 1), fit->at.x[3], fit->at.x[7],
-                    fit->at.x[SB_DEPTH], fit->agreement, fit->passes.value, fit->passes.gradient, fit->passes.hessian,
-                    (double)(g_get_monotonic_time () - before) / 1e6);
+                    "%.1f s",
+                    spectrum->optics.step[0], objectives[i], c10[i], fit->error[0] / optics_edge_per_nm (&spectrum->optics, 1),
+                    fit->at.x[3], fit->at.x[7], fit->at.x[SB_DEPTH], fit->agreement, fit->passes.value, fit->passes.gradient,
+                    fit->passes.hessian, (double)(g_get_monotonic_time () - before) / 1e6);
     for (guint w = 0; w < fit->warnings->len; w++)
       g_test_message ("%s", (char *)fit->warnings->pdata[w]);
     g_assert_false (spectrum->dealiased);

@@ -53,8 +53,9 @@ scene_open (Scene *scene, const char *name)
   g_assert_no_error (error);
   scene->columns = columns_load (scene->engine, scene->acquisition, nowhere, NAN, NULL, &error);
   g_assert_no_error (error);
-  scene->optics = (SbOptics){ 300, 30, { number (scene->truth_file, "scan_step_angstrom"),
-                                         number (scene->truth_file, "scan_step_angstrom") } };
+  scene->optics = (SbOptics){
+    300, 30, { number (scene->truth_file, "scan_step_angstrom"), number (scene->truth_file, "scan_step_angstrom") }
+  };
   param_group_clear (&engine_params, &engine);
   param_group_clear (&acquisition_params, &options);
   return TRUE;
@@ -100,8 +101,8 @@ calibrate (Scene *scene, gboolean stated, SbSpectrum **spectrum)
     g_free (options.orientation);
     options.orientation = g_strdup ("identity");
   }
-  SbCalibration *c = calibrate_run (scene->engine, scene->columns, &scene->optics, &options, &spectrum_options, spectrum,
-                                    NULL, NULL, &error);
+  SbCalibration *c = calibrate_run (scene->engine, scene->columns, &scene->optics, &options, &spectrum_options, spectrum, NULL,
+                                    NULL, &error);
   g_assert_no_error (error);
   param_group_clear (&calibration_params, &options);
   return c;
@@ -132,8 +133,8 @@ tell_distance (const char *name, const Scene *scene, const SbFit *fit)
   for (guint i = 0; i < G_N_ELEMENTS (told); i++) {
     int c = told[i];
     double off = fabs (fit->at.x[c] - truth.x[c]);
-    g_test_message ("%s, %s: %.3g off the truth, %.1f of its spread %.2g, %.1f of its error %.2g", name, coordinate_name (c), off,
-                    off / fit->spread[c], fit->spread[c], off / fit->error[c], fit->error[c]);
+    g_test_message ("%s, %s: %.3g off the truth, %.1f of its spread %.2g, %.1f of its error %.2g", name, coordinate_name (c),
+                    off, off / fit->spread[c], fit->spread[c], off / fit->error[c], fit->error[c]);
     g_assert_true (isfinite (fit->spread[c]) && fit->spread[c] > 0);
   }
 }
@@ -161,13 +162,14 @@ test_optimum (gconstpointer data)
     for (int c = 0; c < SB_N_COORDINATES; c++)
       worst = fmax (worst, fabs (fit->at.x[c] - optimum.x[c]) / fit->error[c]);
     g_test_message ("%s, seed %d: 1 - S/S_opt = %.2e, worst coordinate %.4f of its error, passes %.1f value %.1f gradient "
-                    "%.1f hessian, %.2f s, skewness %.2f, noise ratio %.3f", name, (int)seeds[i],
-                    1 - fit->agreement / s_optimum, worst, fit->passes.value, fit->passes.gradient, fit->passes.hessian,
-                    (double)(g_get_monotonic_time () - before) / 1e6, fit->skewness, fit->noise_ratio);
+                    "%.1f hessian, %.2f s, skewness %.2f, noise ratio %.3f",
+                    name, (int)seeds[i], 1 - fit->agreement / s_optimum, worst, fit->passes.value, fit->passes.gradient,
+                    fit->passes.hessian, (double)(g_get_monotonic_time () - before) / 1e6, fit->skewness, fit->noise_ratio);
     for (guint w = 0; w < fit->warnings->len; w++)
       g_test_message ("%s", (char *)fit->warnings->pdata[w]);
-    g_test_message ("checks %.1f gradient %.1f hessian, gain %.5f, C10 %.3f error %.4f spread %.4f rad", fit->check_passes.gradient,
-                    fit->check_passes.hessian, fit->gain, fit->at.x[0], fit->error[0], fit->spread[0]);
+    g_test_message ("checks %.1f gradient %.1f hessian, gain %.5f, C10 %.3f error %.4f spread %.4f rad",
+                    fit->check_passes.gradient, fit->check_passes.hessian, fit->gain, fit->at.x[0], fit->error[0],
+                    fit->spread[0]);
     /* the budget: one gradient pass is a value and its gradient */
     g_assert_cmpfloat (fit->passes.gradient, <=, 12);
     g_assert_cmpfloat (fit->passes.value + fit->passes.gradient + fit->passes.hessian, <=, 25);
@@ -204,10 +206,10 @@ test_truth (gconstpointer data)
   optics_polar (&scene.optics, &fit->at, 0, &c10, &unused);
   optics_polar (&scene.optics, &truth, 0, &c10_truth, &unused);
   g_test_message ("%s: centre %.3f %.3f, radius %.3f (true %.3f), rotation %.2f then %.2f, curl %.1f, C10 %.3f (true %.3f) nm, "
-                  "tilt %.2f %.2f, depth %.2f, fit %.2f s", name, calibration->centre[0], calibration->centre[1],
-                  calibration->radius, 30 / sampling, rotation, fitted, calibration->curl_rotation, c10, c10_truth,
-                  fit->at.x[SB_TILT_ROW], fit->at.x[SB_TILT_COL], fit->at.x[SB_DEPTH],
-                  (double)(g_get_monotonic_time () - before) / 1e6);
+                  "tilt %.2f %.2f, depth %.2f, fit %.2f s",
+                  name, calibration->centre[0], calibration->centre[1], calibration->radius, 30 / sampling, rotation, fitted,
+                  calibration->curl_rotation, c10, c10_truth, fit->at.x[SB_TILT_ROW], fit->at.x[SB_TILT_COL],
+                  fit->at.x[SB_DEPTH], (double)(g_get_monotonic_time () - before) / 1e6);
   for (gsize i = 0; i < 2; i++)
     g_assert_cmpfloat (fabs (calibration->centre[i] - json_number_value (json_array_get (centre, i))), <=, 0.05);
   g_assert_cmpfloat (fabs (calibration->radius - 30 / sampling), <=, 0.15);

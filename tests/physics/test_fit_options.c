@@ -86,8 +86,13 @@ test_simplex (void)
   param_group_defaults (&fit_params, &options);
   g_assert_true (start_resolve (&start, &none, &options, &spectrum->optics, NULL, &error));
   g_assert_true (agreement_init (&agreement, spectrum, 0, 2, NULL, NULL, &error));
-  SbSimplexProblem problem = { .agreement = &agreement, .n = 6, .chosen = { 0, 1, 2, SB_TILT_ROW, SB_TILT_COL, SB_DEPTH },
-                               .low = start.low, .high = start.high, .max_iterations = 200, .x_tolerance = 0.05,
+  SbSimplexProblem problem = { .agreement = &agreement,
+                               .n = 6,
+                               .chosen = { 0, 1, 2, SB_TILT_ROW, SB_TILT_COL, SB_DEPTH },
+                               .low = start.low,
+                               .high = start.high,
+                               .max_iterations = 200,
+                               .x_tolerance = 0.05,
                                .s_tolerance = 1e-6 };
   SbCoordinates starts[3] = { { { 0 } }, { { 0 } }, { { 0 } } };
   SbMaximum together[3], alone;
@@ -158,9 +163,10 @@ replay (SbSpectrum *spectrum, const SbEvaluation *e)
   double s = NAN, gradient[SB_N_COORDINATES], hessian[1];
   int first = 0;
   g_assert_true (agreement_init_view (&agreement, spectrum, &e->view, NULL, NULL, &error));
-  gboolean done = e->call == SB_CALL_VALUE      ? agreement_value (&agreement, 1, &e->at, &s, &error)
-                  : e->call == SB_CALL_GRADIENT ? agreement_gradient (&agreement, &e->at, &s, gradient, &error)
-                                                : agreement_hessian (&agreement, &e->at, 1, &first, &s, gradient, hessian, &error);
+  gboolean done = e->call == SB_CALL_VALUE ? agreement_value (&agreement, 1, &e->at, &s, &error)
+                  : e->call == SB_CALL_GRADIENT
+                      ? agreement_gradient (&agreement, &e->at, &s, gradient, &error)
+                      : agreement_hessian (&agreement, &e->at, 1, &first, &s, gradient, hessian, &error);
   g_assert_true (done);
   return s;
 }

@@ -108,10 +108,11 @@ check_return (Film *film, double turn, double scale)
     turn = (spectrum->frame.rotation - rotation) / DEGREE;
     scale *= fit->sampling_scale;
     g_test_message ("%s: rotation off by %.3f +- %.3f deg, sampling by %.3f +- %.3f %%, C10 %.3f +- %.3f nm, S %.6f, "
-                    "passes %.1f %.1f %.1f, %.1f s", film->name, turn, fit->rotation_error / DEGREE, 100 * (scale - 1),
-                    100 * fit->sampling_error, film_c10 (&fit->at),
-                    fit->error[0] / optics_edge_per_nm (&spectrum->optics, 1), fit->agreement, fit->passes.value,
-                    fit->passes.gradient, fit->passes.hessian, (double)(g_get_monotonic_time () - before) / 1e6);
+                    "passes %.1f %.1f %.1f, %.1f s",
+                    film->name, turn, fit->rotation_error / DEGREE, 100 * (scale - 1), 100 * fit->sampling_error,
+                    film_c10 (&fit->at), fit->error[0] / optics_edge_per_nm (&spectrum->optics, 1), fit->agreement,
+                    fit->passes.value, fit->passes.gradient, fit->passes.hessian,
+                    (double)(g_get_monotonic_time () - before) / 1e6);
     for (guint w = 0; w < fit->warnings->len; w++)
       g_test_message ("%s", (char *)fit->warnings->pdata[w]);
     spectrum_free (spectrum);

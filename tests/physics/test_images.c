@@ -44,7 +44,7 @@ make_g (Case *c)
   SbSpectrum *s = &c->spectrum;
   gint64 dims[4], positions = s->scan_rows * s->scan_cols, n = c->pixels->pixels.n_pixels;
   g_autofree double *counts = golden_array (c->golden, "counts", dims);
-  g_autofree double *columns = g_new (double, positions * n);
+  g_autofree double *columns = g_new (double, positions *n);
   g_autofree gint64 *column = g_new (gint64, n);
   double sum = 0;
   SbkError error = { "" };
@@ -59,8 +59,8 @@ make_g (Case *c)
   s->mean_a2 = c->pixels->mean_a2;
   SbkBand band = { s->scan_rows, s->scan_cols, s->n_q, s->index };
   SbkCounts in = { SBK_F64, columns, column, s->mean_a2 / s->mean_counts, 0 };
-  SbkStatus status = c->engine->backend->spectrum_from_counts (c->engine->context, &s->g, &c->pixels->pixels, &band, &in,
-                                                               NULL, &error);
+  SbkStatus status = c->engine->backend->spectrum_from_counts (c->engine->context, &s->g, &c->pixels->pixels, &band, &in, NULL,
+                                                               &error);
   if (status != SBK_OK)
     g_error ("%s", error.message);
 }
@@ -207,12 +207,14 @@ test_kept_grid (void)
     SbFrame frame = fresh->spectrum.frame;
     GError *error = NULL;
     frame.rotation += turns[i];
-    g_assert_true (spectrum_set_frame (&kept->spectrum, &frame, &error) && spectrum_set_frame (&fresh->spectrum, &frame, &error));
+    g_assert_true (spectrum_set_frame (&kept->spectrum, &frame, &error)
+                   && spectrum_set_frame (&fresh->spectrum, &frame, &error));
     g_autoptr (SbImage) a = reconstruct (&kept->spectrum, &kept->at, &options, NULL, &error);
     g_autoptr (SbImage) b = reconstruct (&fresh->spectrum, &fresh->at, &options, NULL, &error);
     g_assert_no_error (error);
     g_assert_cmpint (a->rows, ==, b->rows);
-    g_assert_cmpmem (a->phase, sizeof (float) * (gsize)(a->rows * a->cols), b->phase, sizeof (float) * (gsize)(b->rows * b->cols));
+    g_assert_cmpmem (a->phase, sizeof (float) * (gsize)(a->rows * a->cols), b->phase,
+                     sizeof (float) * (gsize)(b->rows * b->cols));
     case_free (fresh);
   }
   case_free (kept);

@@ -185,7 +185,9 @@ test_full_hessian (void)
   double scale = largest (hessian, (SBK_N - 1) * (SBK_N - 1));
   for (int i = 0; i < SBK_N - 1; i++) {
     SbkModel m = c.model;
-    double *x = chosen[i] < SBK_N_MONOMIALS ? &m.chi[chosen[i]] : chosen[i] == SBK_DEPTH ? &m.depth : &m.tilt[chosen[i] - SBK_TILT_X];
+    double *x = chosen[i] < SBK_N_MONOMIALS ? &m.chi[chosen[i]]
+                : chosen[i] == SBK_DEPTH    ? &m.depth
+                                            : &m.tilt[chosen[i] - SBK_TILT_X];
     double at = *x, step = 1e-5;
     *x = at + step;
     g_assert_cmpint (sbk_cpu.gradient (c.g, &c.view, 1, &m, &unused, plus, NULL, &error), ==, SBK_OK);

@@ -41,7 +41,8 @@ scene_open (Scene *scene, const WeakObject *object, const char *precision)
   g_autofree float *frames = weak_object_frames (object, scene->truth);
   scene->columns = weak_object_columns (object, scene->engine, frames, &scene->acquisition, &error);
   g_assert_no_error (error);
-  scene->calibration = (SbCalibration){ .centre = { object->centre[0], object->centre[1] }, .radius = object->radius,
+  scene->calibration = (SbCalibration){ .centre = { object->centre[0], object->centre[1] },
+                                        .radius = object->radius,
                                         .sampling = object->optics.semiangle / object->radius };
   param_group_defaults (&spectrum_params, &options);
   scene->spectrum = spectrum_new (scene->engine, scene->columns, &object->optics, &scene->calibration, &options, NULL, &error);

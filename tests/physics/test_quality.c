@@ -126,8 +126,8 @@ check_truth (const char *name, double limit)
   truth_rings (scene, name, result, &rings);
   for (gint64 r = 0; r < frc->shape[0] && (double)q->data[r] < nyquist; r++) {
     double f = (double)frc->data[r], whole = sqrt (MAX (2 * f / (1 + f), 0));
-    g_test_message ("%s %.2f 1/angstrom: truth %.3f, sqrt (2f / (1 + f)) %.3f, 2f / (1 + f) %.3f", name,
-                    (double)q->data[r], rings.by_ring[r], whole, whole * whole);
+    g_test_message ("%s %.2f 1/angstrom: truth %.3f, sqrt (2f / (1 + f)) %.3f, 2f / (1 + f) %.3f", name, (double)q->data[r],
+                    rings.by_ring[r], whole, whole * whole);
     g_assert_cmpfloat (whole, >, rings.by_ring[r] - 0.05);
     if ((double)q->data[r] < limit)
       worst = MAX (worst, fabs (whole - rings.by_ring[r]));

@@ -37,8 +37,8 @@ correlation (const Simulated *s, const SbArray *image, double *scale)
 /* A weak object without noise, behind the aperture that the model assumes, scanned so finely that nothing
  * folds: at the true coordinates S is 1. */
 static void
-check_model (const char *specimen, double thickness, double rotation, const char *orientation,
-             const char *coefficients, double least)
+check_model (const char *specimen, double thickness, double rotation, const char *orientation, const char *coefficients,
+             double least)
 {
   Simulated *s = simulated_new (specimen, 50, 0.16, 32);
   Options *o = options_new (30);
@@ -65,8 +65,8 @@ check_model (const char *specimen, double thickness, double rotation, const char
   SbResult *result = pipeline_reconstruct (scene->work, &o->pipeline, NULL, &error);
   g_assert_no_error (error);
   double agrees = correlation (s, result_find (result, "phase"), &scale);
-  g_test_message ("%s of %g nm, %g deg, %s: S %.5f, correlation %.4f, scale %.4f", specimen, thickness,
-                  rotation, orientation, number_of (result, "agreement"), agrees, scale);
+  g_test_message ("%s of %g nm, %g deg, %s: S %.5f, correlation %.4f, scale %.4f", specimen, thickness, rotation, orientation,
+                  number_of (result, "agreement"), agrees, scale);
   g_assert_cmpfloat (number_of (result, "agreement"), >=, least);
   g_assert_cmpfloat (agrees, >=, 0.98);
   g_assert_cmpfloat (fabs (scale - 1), <, 0.05);
@@ -76,8 +76,8 @@ check_model (const char *specimen, double thickness, double rotation, const char
   simulated_free (s);
 }
 
-#define ALL_ORDERS                                                                                           \
-  "C10=4 C12=2 phi12=0.4 C21=60 phi21=1 C23=40 phi23=-0.5 C30=2500 C32=900 phi32=0.7 C34=800 phi34=0.3 "     \
+#define ALL_ORDERS                                                                                                             \
+  "C10=4 C12=2 phi12=0.4 C21=60 phi21=1 C23=40 phi23=-0.5 C30=2500 C32=900 phi32=0.7 C34=800 phi34=0.3 "                       \
   "C41=4e4 phi41=2 C45=3e4 phi45=0.2 C50=9e5 C56=5e5 phi56=0.1"
 
 static void

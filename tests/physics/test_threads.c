@@ -54,8 +54,11 @@ run (SbWork *work)
   param_group_defaults (&fit_params, &o.fit);
   param_group_defaults (&reconstruction_params, &o.reconstruction);
   o.optics = (SbOpticsOptions){ 300, 30, { 0.4, 0.4 } };
-  const SbPipelineOptions options = { .optics = &o.optics, .calibration = &o.calibration, .aberrations = &o.aberrations,
-                                      .fit = &o.fit, .reconstruction = &o.reconstruction };
+  const SbPipelineOptions options = { .optics = &o.optics,
+                                      .calibration = &o.calibration,
+                                      .aberrations = &o.aberrations,
+                                      .fit = &o.fit,
+                                      .reconstruction = &o.reconstruction };
   SbResult *result = pipeline_run (work, &options, NULL, &error);
   g_assert_no_error (error);
   param_group_clear (&calibration_params, &o.calibration);
@@ -69,8 +72,9 @@ run (SbWork *work)
 static void
 assert_same (const char *who, const SbResult *a, const SbResult *b)
 {
-  static const char *const keys[] = { "agreement", "agreement_zero", "gain", "values", "coordinates", "branch", "passes",
-                                      "calibration", "noise_ratio", "higher_order_limit", "image", "quality" };
+  static const char *const keys[] = { "agreement", "agreement_zero", "gain",        "values",      "coordinates",
+                                      "branch",    "passes",         "calibration", "noise_ratio", "higher_order_limit",
+                                      "image",     "quality" };
   for (guint i = 0; i < G_N_ELEMENTS (keys); i++) {
     const json_t *x = json_object_get (a->info, keys[i]), *y = json_object_get (b->info, keys[i]);
     g_autofree char *first = json_dumps (x, JSON_SORT_KEYS | JSON_ENCODE_ANY | JSON_REAL_PRECISION (17));

@@ -60,7 +60,7 @@ check_images (const char *folder, const char *name, double rotation, double leas
     g_assert_cmpfloat (correlation, >=, least);
     near (scale, 1, scale_tolerance);
     near (number_of (result, "agreement"), json_number_value (json_object_get (scene->simulation, "S_optimum")),
-          2e-3 * number_of (result, "agreement")); /* centre and sampling are those that were found */
+          2e-3 * number_of (result, "agreement"));            /* centre and sampling are those that were found */
     near (number_of (result, "seconds.load") > 0, m == 0, 0); /* kept from the first */
     near (number_of (result, "seconds.prepare") > 0, m == 0, 0);
     result_free (result);

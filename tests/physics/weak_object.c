@@ -9,8 +9,13 @@ enum { ATOMS = 24 };
 void
 weak_object_init (WeakObject *object)
 {
-  *object = (WeakObject){ .optics = { 300, 30, { 0.4, 0.4 } }, .scan = { 31, 32 }, .detector = { 31, 34 },
-                          .centre = { 15.2, 16.4 }, .radius = 12, .counts = 1e7, .peak = 0.02 };
+  *object = (WeakObject){ .optics = { 300, 30, { 0.4, 0.4 } },
+                          .scan = { 31, 32 },
+                          .detector = { 31, 34 },
+                          .centre = { 15.2, 16.4 },
+                          .radius = 12,
+                          .counts = 1e7,
+                          .peak = 0.02 };
 }
 
 static double
@@ -55,7 +60,7 @@ static double complex *
 make_phi (const WeakObject *o, double *truth)
 {
   gint64 rows = o->scan[0], cols = o->scan[1];
-  double complex *phi = g_new0 (double complex, rows * cols);
+  double complex *phi = g_new0 (double complex, rows *cols);
   double place[ATOMS][2], top = 0;
   GRand *random = g_rand_new_with_seed (7);
   for (int a = 0; a < ATOMS; a++)
@@ -72,7 +77,7 @@ make_phi (const WeakObject *o, double *truth)
       phi[i] += exp (-2 * G_PI * G_PI * ATOM_WIDTH * ATOM_WIDTH * q2)
                 * cexp (-2 * G_PI * I * ((double)r * place[a][0] + (double)c * place[a][1]));
   }
-  g_autofree double *image = g_new0 (double, rows * cols);
+  g_autofree double *image = g_new0 (double, rows *cols);
   for (gint64 p = 0; p < rows * cols; p++) {
     for (gint64 i = 0; i < rows * cols; i++) {
       double turns = (double)(p / cols * (i / cols)) / (double)rows + (double)(p % cols * (i % cols)) / (double)cols;
@@ -145,8 +150,8 @@ weak_object_frames (const WeakObject *o, double *truth)
 {
   gint64 rows = o->scan[0], cols = o->scan[1], pixels = o->detector[0] * o->detector[1];
   g_autofree double complex *phi = make_phi (o, truth), *turn_row = turns (rows), *turn_col = turns (cols);
-  g_autofree double complex *g = g_new (double complex, rows * cols), *line = g_new (double complex, MAX (rows, cols));
-  float *frames = g_new0 (float, rows * cols * pixels);
+  g_autofree double complex *g = g_new (double complex, rows *cols), *line = g_new (double complex, MAX (rows, cols));
+  float *frames = g_new0 (float, rows *cols *pixels);
   for (gint64 p = 0; p < pixels; p++) {
     double k[2] = { ((double)(p / o->detector[1]) - o->centre[0]) / o->radius,
                     ((double)(p % o->detector[1]) - o->centre[1]) / o->radius };

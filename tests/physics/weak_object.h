@@ -20,8 +20,8 @@ void weak_object_init (WeakObject *object);
 /* Counts [scan points][pixels]; truth (may be NULL): the object's phase less its mean, [scan points]. */
 float *weak_object_frames (const WeakObject *object, double *truth);
 /* Any frames of the object's shape through the gather; frees neither. */
-SbColumns *weak_object_columns (const WeakObject *object, SbEngine *engine, const float *frames,
-                                SbAcquisition **acquisition, GError **error);
+SbColumns *weak_object_columns (const WeakObject *object, SbEngine *engine, const float *frames, SbAcquisition **acquisition,
+                                GError **error);
 /* Correlation of two images about their means; *scale (may be NULL): of a over b by least squares. */
 double weak_correlation (gsize n, const double *a, const double *b, double *scale);
 

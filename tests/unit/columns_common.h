@@ -61,8 +61,7 @@ store (char *p, SbDtype dtype, double value)
 
 /* n frames packed; transposed: stored columns first, with a gap, to be seen through strides. */
 static inline char *
-pack (const double *x, gint64 n, gint64 rows, gint64 cols, SbDtype dtype, gboolean transposed,
-      gint64 strides[3])
+pack (const double *x, gint64 n, gint64 rows, gint64 cols, SbDtype dtype, gboolean transposed, gint64 strides[3])
 {
   gint64 item = (gint64)dtype_size (dtype);
   strides[1] = transposed ? item : item * cols;
@@ -71,14 +70,12 @@ pack (const double *x, gint64 n, gint64 rows, gint64 cols, SbDtype dtype, gboole
   char *out = g_malloc0 ((gsize)(n * strides[0]));
   for (gint64 f = 0; f < n; f++)
     for (gint64 i = 0; i < rows * cols; i++)
-      store (out + f * strides[0] + i / cols * strides[1] + i % cols * strides[2], dtype,
-             x[f * rows * cols + i]);
+      store (out + f * strides[0] + i / cols * strides[1] + i % cols * strides[2], dtype, x[f * rows * cols + i]);
   return out;
 }
 
 static inline gboolean
-push (SbGather *gather, const double *x, gint64 first, gint64 n, gint64 rows, gint64 cols, SbDtype dtype,
-      GError **error)
+push (SbGather *gather, const double *x, gint64 first, gint64 n, gint64 rows, gint64 cols, SbDtype dtype, GError **error)
 {
   gint64 strides[3];
   g_autofree char *frames = pack (x + first * rows * cols, n, rows, cols, dtype, FALSE, strides);
@@ -123,8 +120,7 @@ assert_same (const SbColumns *a, const SbColumns *b)
   g_assert_cmpmem (a->pattern.mean, size * sizeof (double), b->pattern.mean, size * sizeof (double));
   g_assert_cmpmem (a->pattern.bad, size, b->pattern.bad, size);
   g_assert_cmpmem (a->frame_sum, positions * sizeof (double), b->frame_sum, positions * sizeof (double));
-  g_assert_cmpmem (a->frame_com, positions * 2 * sizeof (double), b->frame_com,
-                   positions * 2 * sizeof (double));
+  g_assert_cmpmem (a->frame_com, positions * 2 * sizeof (double), b->frame_com, positions * 2 * sizeof (double));
   g_assert_cmpint (a->pattern.saturated, ==, b->pattern.saturated);
   g_assert_cmpint (a->pattern.frames, ==, b->pattern.frames);
 }
@@ -139,8 +135,7 @@ assert_truth (const SbColumns *columns, const double *x)
     double sum = 0;
     for (gint64 p = 0; p < columns->positions; p++)
       sum += x[p * size + i];
-    g_assert_cmpfloat (columns->pattern.mean[i], ==,
-                       columns->pattern.bad[i] ? 0 : sum / (double)columns->positions);
+    g_assert_cmpfloat (columns->pattern.mean[i], ==, columns->pattern.bad[i] ? 0 : sum / (double)columns->positions);
   }
   for (gint64 p = 0; p < columns->positions; p++) {
     double sum = 0, inside = 0, row = 0, col = 0;
@@ -172,8 +167,7 @@ assert_covers (const SbColumns *columns, const double centre[2], double radius)
   for (gint64 k = 0; k < columns->n_pixels; k++)
     kept[columns->pixel[k]] = 1;
   for (gint64 i = 0; i < columns->pattern.rows * columns->pattern.cols; i++) {
-    double d = hypot ((double)(i / columns->pattern.cols) - centre[0],
-                      (double)(i % columns->pattern.cols) - centre[1]);
+    double d = hypot ((double)(i / columns->pattern.cols) - centre[0], (double)(i % columns->pattern.cols) - centre[1]);
     if (d <= radius)
       g_assert_true (kept[i] || columns->pattern.bad[i]);
     else if (d > 1.15 * radius + 2)

@@ -48,8 +48,7 @@ put (guint8 *data, SbkType type, gsize i, guint32 value)
 }
 
 static SbkStatus
-begin (SbkContext *context, SbkLoad **out, const SbkFrames *frames, size_t buffer_bytes, int64_t buffer_frames,
-       SbkError *error)
+begin (SbkContext *context, SbkLoad **out, const SbkFrames *frames, size_t buffer_bytes, int64_t buffer_frames, SbkError *error)
 {
   gsize n = (gsize)(frames->rows * frames->cols);
   SbkLoad *load = g_new0 (SbkLoad, 1);

@@ -7,7 +7,7 @@
 
 /* sbk_cpu with a loader. */
 const SbkBackend *device_double (void);
-extern gint device_double_loads;  /* that were begun, and not freed yet */
+extern gint device_double_loads;    /* that were begun, and not freed yet */
 extern gint64 device_double_frames; /* that went by since it was set to 0 */
 extern gboolean device_double_full; /* no room for columns */
 

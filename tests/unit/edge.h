@@ -31,8 +31,8 @@ assert_sentence (const GError *error, const char *const *says)
   g_assert_true (error->domain == SB_ERROR);
   g_test_message ("%s", error->message);
   g_assert_cmpint (error->code, !=, SB_ERROR_INTERNAL);
-  if (!g_str_has_suffix (error->message, ".") || strchr (error->message, '\n') != NULL
-      || strstr (error->message, "nan") != NULL || strstr (error->message, "inf ") != NULL)
+  if (!g_str_has_suffix (error->message, ".") || strchr (error->message, '\n') != NULL || strstr (error->message, "nan") != NULL
+      || strstr (error->message, "inf ") != NULL)
     g_error ("\"%s\" is no sentence", error->message);
   for (int i = 0; says[i] != NULL; i++)
     if (strstr (error->message, says[i]) == NULL)

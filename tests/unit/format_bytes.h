@@ -110,11 +110,9 @@ assert_known (const SbAcquisition *a, gint64 first, gint64 n, gint64 shift, guin
   assert_chunks (a, first, n, got);
   for (gint64 f = 0; f < n; f++)
     for (gsize i = 0; i < pixels_of (a); i++)
-      if (number_at (got, a->header.dtype, (gsize)f * pixels_of (a) + i) !=
-          (double)known (first + f + shift, (gint64)i, most))
+      if (number_at (got, a->header.dtype, (gsize)f * pixels_of (a) + i) != (double)known (first + f + shift, (gint64)i, most))
         g_error ("frame %d pixel %d is %g, not %u", (int)(first + f), (int)i,
-                 number_at (got, a->header.dtype, (gsize)f * pixels_of (a) + i),
-                 known (first + f + shift, (gint64)i, most));
+                 number_at (got, a->header.dtype, (gsize)f * pixels_of (a) + i), known (first + f + shift, (gint64)i, most));
 }
 
 /* Every step-th length of a file: opened with what is there, or refused in one sentence; what is delivered is

@@ -80,8 +80,7 @@ copy_files (const char *from, const char *prefix, const char *to)
   const char *name;
   g_assert_nonnull (dir);
   while ((name = g_dir_read_name (dir)) != NULL) {
-    g_autofree char *source = g_build_filename (from, name, NULL),
-                    *target = g_build_filename (to, name, NULL);
+    g_autofree char *source = g_build_filename (from, name, NULL), *target = g_build_filename (to, name, NULL);
     char *bytes;
     gsize n;
     if (!g_str_has_prefix (name, prefix) || !g_file_get_contents (source, &bytes, &n, NULL))
@@ -97,20 +96,13 @@ static inline double
 number_at (gconstpointer data, SbDtype dtype, gsize i)
 {
   switch (dtype) {
-  case SB_U8:
-    return ((const guint8 *)data)[i];
-  case SB_U16:
-    return ((const guint16 *)data)[i];
-  case SB_U32:
-    return ((const guint32 *)data)[i];
-  case SB_I16:
-    return ((const gint16 *)data)[i];
-  case SB_I32:
-    return ((const gint32 *)data)[i];
-  case SB_F32:
-    return ((const float *)data)[i];
-  case SB_F64:
-    return ((const double *)data)[i];
+  case SB_U8: return ((const guint8 *)data)[i];
+  case SB_U16: return ((const guint16 *)data)[i];
+  case SB_U32: return ((const guint32 *)data)[i];
+  case SB_I16: return ((const gint16 *)data)[i];
+  case SB_I32: return ((const gint32 *)data)[i];
+  case SB_F32: return ((const float *)data)[i];
+  case SB_F64: return ((const double *)data)[i];
   }
   return -1;
 }

@@ -25,8 +25,7 @@ make_counts (gint64 first, gint64 n)
 static inline void
 put_attribute (hid_t set, const char *name, guint64 value)
 {
-  hid_t space = H5Screate (H5S_SCALAR),
-        a = H5Acreate2 (set, name, H5T_STD_U64LE, space, H5P_DEFAULT, H5P_DEFAULT);
+  hid_t space = H5Screate (H5S_SCALAR), a = H5Acreate2 (set, name, H5T_STD_U64LE, space, H5P_DEFAULT, H5P_DEFAULT);
   H5Awrite (a, H5T_NATIVE_UINT64, &value);
   H5Aclose (a);
   H5Sclose (space);
@@ -84,8 +83,7 @@ put_links (hid_t file, guint from, guint to)
   hid_t links = H5Pcreate (H5P_LINK_CREATE);
   H5Pset_create_intermediate_group (links, 1);
   for (guint i = from; i <= to; i++) {
-    g_autofree char *name = g_strdup_printf ("/entry/data/data_%06u", i),
-                    *target = g_strdup_printf ("x_data_%06u.h5", i);
+    g_autofree char *name = g_strdup_printf ("/entry/data/data_%06u", i), *target = g_strdup_printf ("x_data_%06u.h5", i);
     g_assert_cmpint (H5Lcreate_external (target, "/entry/data/data", file, name, links, H5P_DEFAULT), >=, 0);
   }
   H5Pclose (links);

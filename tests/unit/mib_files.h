@@ -28,8 +28,8 @@ put_header (GByteArray *to, const Mib *mib, int frame)
       "5.110000E+2,0.0E+0,0.0E+0,0.0E+0,0.0E+0,0.0E+0,0.0E+0,3RX,068,511,000,MQ1A,2021-05-07T16:51:10."
       "905800928Z,"
       "100000000ns,%d,",
-      mib->number + frame, bytes, mib->chips, mib->width, mib->height, mib->bits == 64 ? 'R' : 'U', mib->bits,
-      mib->layout, (1u << mib->chips) - 1, mib->depth);
+      mib->number + frame, bytes, mib->chips, mib->width, mib->height, mib->bits == 64 ? 'R' : 'U', mib->bits, mib->layout,
+      (1u << mib->chips) - 1, mib->depth);
   put_text (to, text);
   put_zeros (to, bytes - (to->len - from));
 }
@@ -63,8 +63,7 @@ put_raw_frame (GByteArray *to, const Mib *mib, gint64 frame)
       for (int chip = quad ? 4 : 1; chip >= 1; chip--) {
         gboolean lower = chip >= 3;
         for (int x = 0; x < n; x++) {
-          int to_y = lower ? rows - 1 - y : y,
-              to_x = (lower ? n - 1 - x : x) + (quad && chip % 2 == 0 ? n : 0);
+          int to_y = lower ? rows - 1 - y : y, to_x = (lower ? n - 1 - x : x) + (quad && chip % 2 == 0 ? n : 0);
           guint32 value = known (frame, (gint64)to_y * cols + to_x, most_of (mib));
           row[x] = !deep ? value : half == 0 ? value >> 12 : value & 4095;
         }
@@ -98,11 +97,10 @@ save_mib (const char *folder, const char *name, const Mib *mib)
 static inline void
 save_hdr (const char *folder, const char *name, int frames, int per_trigger, const char *more)
 {
-  g_autofree char *text =
-      g_strdup_printf ("HDR,\t\nChip ID:\tW559_G11, - , - , - \nCounter Depth (number):\t6\n"
-                       "Frames in Acquisition (Number):\t%d\nFrames per Trigger (Number):\t%d\n"
-                       "Software Version:\t1.5.0.197\n%sEnd\t",
-                       frames, per_trigger, more);
+  g_autofree char *text = g_strdup_printf ("HDR,\t\nChip ID:\tW559_G11, - , - , - \nCounter Depth (number):\t6\n"
+                                           "Frames in Acquisition (Number):\t%d\nFrames per Trigger (Number):\t%d\n"
+                                           "Software Version:\t1.5.0.197\n%sEnd\t",
+                                           frames, per_trigger, more);
   g_autoptr (GByteArray) bytes = g_byte_array_new ();
   put_text (bytes, text);
   put_zeros (bytes, 2048 - bytes->len);

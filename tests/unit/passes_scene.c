@@ -33,8 +33,9 @@ passes_scene_open (PassesScene *s, const char *precision, gint64 threads)
   s->engine = passes_engine (precision, threads);
   s->acquisition.used_rows = ROWS;
   s->acquisition.used_cols = COLS;
-  s->columns = (SbColumns){ .acquisition = &s->acquisition, .n_pixels = pixels, .held = pixels, .dtype = SB_U16,
-                            .positions = positions };
+  s->columns = (SbColumns){
+    .acquisition = &s->acquisition, .n_pixels = pixels, .held = pixels, .dtype = SB_U16, .positions = positions
+  };
   s->columns.pattern = (SbPattern){ .rows = DETECTOR, .cols = DETECTOR, .frames = positions };
   s->columns.pattern.mean = g_new (double, pixels);
   s->columns.pattern.bad = g_new0 (guint8, pixels);
@@ -50,8 +51,9 @@ passes_scene_open (PassesScene *s, const char *precision, gint64 threads)
   }
   g_rand_free (random);
   s->optics = (SbOptics){ 300, 30, { 0.16, 0.15 } };
-  s->calibration = (SbCalibration){ .centre = { 13.4, 13.8 }, .radius = RADIUS, .sampling = 30.0 / RADIUS,
-                                    .frame = { 0.4, FALSE } };
+  s->calibration = (SbCalibration){
+    .centre = { 13.4, 13.8 }, .radius = RADIUS, .sampling = 30.0 / RADIUS, .frame = { 0.4, FALSE }
+  };
 }
 
 void
@@ -85,8 +87,13 @@ guint64
 passes_least (PassesScene *s, const SbSpectrum *resident)
 {
   SbPlan plan;
-  SbPlanned what = { .positions = ROWS * COLS, .n_pixels = resident->n_pixels, .n_q = resident->n_q, .widest = 2 * RADIUS + 1,
-                     .upsampling = 1, .column = ROWS * COLS * 2, .columns = (guint64)DETECTOR * DETECTOR * ROWS * COLS * 2 };
+  SbPlanned what = { .positions = ROWS * COLS,
+                     .n_pixels = resident->n_pixels,
+                     .n_q = resident->n_q,
+                     .widest = 2 * RADIUS + 1,
+                     .upsampling = 1,
+                     .column = ROWS * COLS * 2,
+                     .columns = (guint64)DETECTOR * DETECTOR * ROWS * COLS * 2 };
   s->engine->memory = 1;
   g_assert_false (plan_spectrum (s->engine, &what, &plan, NULL));
   return plan.least;
@@ -180,12 +187,9 @@ passes_everything (SbSpectrum *s)
 {
   GArray *out = g_array_new (FALSE, FALSE, sizeof (double));
   const SbkView views[] = {
-    { 0, s->n_band, 1, 0, 0, 1 },
-    { 0, s->n_band, 1, 0, 3, 8 },
-    { 0, s->n_band - 5, 2, 1, 0, 1 },
-    { SBK_LANES, s->n_band - SBK_LANES, 3, 2, 1, 2 },
-    { 0, s->n_band, 1, 0, 0, 1, 1, 3 },
-    { 0, s->n_band, 1, 0, 1, 2, 0, 2 },
+    { 0, s->n_band, 1, 0, 0, 1 },       { 0, s->n_band, 1, 0, 3, 8 },
+    { 0, s->n_band - 5, 2, 1, 0, 1 },   { SBK_LANES, s->n_band - SBK_LANES, 3, 2, 1, 2 },
+    { 0, s->n_band, 1, 0, 0, 1, 1, 3 }, { 0, s->n_band, 1, 0, 1, 2, 0, 2 },
   };
   for (gsize i = 0; i < G_N_ELEMENTS (views); i++)
     passes_put (out, s, &views[i], i == 1);

@@ -59,8 +59,11 @@ options_new (double semiangle)
   param_group_defaults (&fit_params, &o->fit);
   param_group_defaults (&reconstruction_params, &o->reconstruction);
   o->optics.semiangle = semiangle;
-  o->pipeline = (SbPipelineOptions){ .optics = &o->optics, .calibration = &o->calibration, .aberrations = &o->aberrations,
-                                     .fit = &o->fit, .reconstruction = &o->reconstruction };
+  o->pipeline = (SbPipelineOptions){ .optics = &o->optics,
+                                     .calibration = &o->calibration,
+                                     .aberrations = &o->aberrations,
+                                     .fit = &o->fit,
+                                     .reconstruction = &o->reconstruction };
   return o;
 }
 

@@ -29,8 +29,7 @@ simulated_new (const char *specimen, gint64 scan, double step, gint64 detector)
   s->folder = g_dir_make_tmp ("sideband-simulate-XXXXXX", NULL);
   g_assert_nonnull (s->folder);
   s->output.output = g_build_filename (s->folder, "x", NULL);
-  s->all = (SbSimulateOptions){ &s->optics,      &s->acquisition, &s->calibration,
-                                &s->aberrations, &s->simulation,  &s->output };
+  s->all = (SbSimulateOptions){ &s->optics, &s->acquisition, &s->calibration, &s->aberrations, &s->simulation, &s->output };
   return s;
 }
 

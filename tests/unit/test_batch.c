@@ -16,11 +16,10 @@ static void
 put_npy (const char *folder, const char *name, int frames)
 {
   g_autofree char *path = g_build_filename (folder, name, NULL);
-  g_autofree char *dictionary =
-      g_strdup_printf ("{'descr': '|u1', 'fortran_order': False, 'shape': (%d, 4, 4), }", frames);
+  g_autofree char *dictionary = g_strdup_printf ("{'descr': '|u1', 'fortran_order': False, 'shape': (%d, 4, 4), }", frames);
   g_autofree char *padded = g_strdup_printf ("%-117s\n", dictionary);
   g_autoptr (GByteArray) bytes = g_byte_array_new ();
-  const guint8 magic[10] = {0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, 118, 0};
+  const guint8 magic[10] = { 0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, 118, 0 };
   g_byte_array_append (bytes, magic, sizeof magic);
   g_byte_array_append (bytes, (const guint8 *)padded, (guint)strlen (padded));
   g_byte_array_set_size (bytes, bytes->len + 16 * (guint)frames);
@@ -129,14 +128,13 @@ free_batch (SbBatch *batch)
 static void
 test_names (void)
 {
-  static const char *const paths[] = {"/d/a/scan.h5", "/d/b/scan_master.h5", "/e/b/scan.npy", "/d/other_master.h5",
-                                      NULL};
-  static const char *const wanted[] = {"a_scan", "b_scan", "b_scan_2", "other"};
+  static const char *const paths[] = { "/d/a/scan.h5", "/d/b/scan_master.h5", "/e/b/scan.npy", "/d/other_master.h5", NULL };
+  static const char *const wanted[] = { "a_scan", "b_scan", "b_scan_2", "other" };
   char *folder = new_folder ();
   g_autofree char *prefix = g_build_filename (folder, "night", NULL), *whole = g_strconcat (prefix, "_a_scan", NULL);
-  SbBatchCall call = {0};
-  SbBatchOptions options = {0};
-  SbOutputOptions output = {prefix, FALSE};
+  SbBatchCall call = { 0 };
+  SbBatchOptions options = { 0 };
+  SbOutputOptions output = { prefix, FALSE };
   SbBatch *batch = new_batch (paths, &call, &options, &output);
   g_assert_true (place_names (batch, NULL));
   for (guint i = 0; i < G_N_ELEMENTS (wanted); i++)
@@ -158,7 +156,7 @@ is_there (const char *folder, const char *name)
 static void
 test_leftovers (void)
 {
-  static const char *const paths[] = {"/d/scan.h5", NULL};
+  static const char *const paths[] = { "/d/scan.h5", NULL };
   char *folder = new_folder ();
   put (folder, "scan_result.h5.4194303.1.partial", "half");
   put (folder, "scan_phase.tif.4194303.2.previous", "the only copy");
@@ -168,9 +166,9 @@ test_leftovers (void)
   put (folder, "other_result.h5.4194303.1.partial", "not of this series");
   put (folder, "scan_result.h5.1.1.partial", "of a process that lives");
   put (folder, "scan_result.h5.x.1.partial", "no number");
-  SbBatchCall call = {0};
-  SbBatchOptions options = {0};
-  SbOutputOptions output = {folder, FALSE};
+  SbBatchCall call = { 0 };
+  SbBatchOptions options = { 0 };
+  SbOutputOptions output = { folder, FALSE };
   SbBatch *batch = new_batch (paths, &call, &options, &output);
   g_autoptr (GError) error = NULL;
   g_assert_true (place_open (batch, &error));
@@ -220,8 +218,8 @@ scene (gint64 rows, gint64 cols, double row, double col, double band, double noi
   float *image = g_new (float, rows *cols);
   for (gint64 r = 0; r < rows; r++)
     for (gint64 c = 0; c < cols; c++)
-      image[r * cols + c] =
-          (float)(scene_at ((double)r - row, (double)c - col, band) + noise * g_rand_double_range (random, -1, 1));
+      image[r * cols + c] = (float)(scene_at ((double)r - row, (double)c - col, band)
+                                    + noise * g_rand_double_range (random, -1, 1));
   return image;
 }
 
@@ -231,18 +229,17 @@ test_shift (void)
   static const struct {
     gint64 rows, cols;
     double shift[2], noise, within;
-  } cases[] = {{48, 48, {0, 0}, 0, 1e-6},
-               {48, 48, {0.37, -0.71}, 0, 0.01},
-               {51, 40, {-6.4, 5.25}, 0, 0.01},
-               {40, 51, {13.3, -9.8}, 0, 0.02},
-               {48, 48, {3.6, 2.2}, 1, 0.2}};
-  const gint64 factor[2] = {1, 1};
+  } cases[] = { { 48, 48, { 0, 0 }, 0, 1e-6 },
+                { 48, 48, { 0.37, -0.71 }, 0, 0.01 },
+                { 51, 40, { -6.4, 5.25 }, 0, 0.01 },
+                { 40, 51, { 13.3, -9.8 }, 0, 0.02 },
+                { 48, 48, { 3.6, 2.2 }, 1, 0.2 } };
+  const gint64 factor[2] = { 1, 1 };
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
     double shift[2], correlation;
     g_autoptr (GError) error = NULL;
     g_autofree float *a = scene (cases[i].rows, cases[i].cols, 0, 0, 0.5, cases[i].noise, 1);
-    g_autofree float *b =
-        scene (cases[i].rows, cases[i].cols, cases[i].shift[0], cases[i].shift[1], 0.5, cases[i].noise, 2);
+    g_autofree float *b = scene (cases[i].rows, cases[i].cols, cases[i].shift[0], cases[i].shift[1], 0.5, cases[i].noise, 2);
     g_assert_true (register_shift (a, b, cases[i].rows, cases[i].cols, factor, shift, &correlation, NULL, &error));
     g_test_message ("%g, %g: %.4f, %.4f, correlation %.4f", cases[i].shift[0], cases[i].shift[1], shift[0], shift[1],
                     correlation);
@@ -256,8 +253,8 @@ test_shift (void)
 static void
 test_shift_of_nothing (void)
 {
-  const gint64 factor[2] = {1, 1};
-  float flat[64] = {0}, broken[64];
+  const gint64 factor[2] = { 1, 1 };
+  float flat[64] = { 0 }, broken[64];
   double shift[2], correlation;
   for (int i = 0; i < 64; i++)
     broken[i] = i % 3 == 0 ? NAN : (float)i;
@@ -272,7 +269,7 @@ test_shift_of_nothing (void)
 static void
 test_move (void)
 {
-  const double shift[2] = {2.35, -3.6};
+  const double shift[2] = { 2.35, -3.6 };
   gint64 rows = 60, cols = 50;
   g_autofree float *image = scene (rows, cols, shift[0], shift[1], 0.8, 0, 1), *moved = g_new (float, rows *cols);
   g_assert_true (register_move (image, rows, cols, shift, moved, NULL));
@@ -288,7 +285,7 @@ test_move (void)
     }
   g_test_message ("largest error %.2e", worst);
   g_assert_cmpfloat (worst, <, 0.01);
-  const double none[2] = {0, 0};
+  const double none[2] = { 0, 0 };
   g_assert_true (register_move (image, rows, cols, none, moved, NULL));
   for (gint64 i = 0; i < rows * cols; i++)
     g_assert_cmpfloat (fabs ((double)moved[i] - (double)image[i]), <, 1e-6);

@@ -108,8 +108,7 @@ test_bits (void)
   for (gsize n = 8; n <= 4096; n += n < 700 ? 8 : 248)
     for (guint k = 0; k < G_N_ELEMENTS (elements); k++) {
       gsize size = n * elements[k];
-      g_autofree guint8 *in = make_counts (n, elements[k], (guint32)n), *planes = g_malloc (size),
-                        *fast = g_malloc (size);
+      g_autofree guint8 *in = make_counts (n, elements[k], (guint32)n), *planes = g_malloc (size), *fast = g_malloc (size);
       g_autofree guint8 *slow = g_malloc (size);
       shuffle (in, planes, n, elements[k]);
       bits_unshuffle (planes, fast, n, elements[k]);
@@ -122,8 +121,7 @@ test_bits (void)
 static void
 test_round_trip (void)
 {
-  static const gsize counts[] = { 1, 7, 8, 9, 36864, 4097, 100, 480, 12345 },
-                     blocks[] = { 8, 64, 4096, 1024, 100000 };
+  static const gsize counts[] = { 1, 7, 8, 9, 36864, 4097, 100, 480, 12345 }, blocks[] = { 8, 64, 4096, 1024, 100000 };
   static const SbChunkFilter filters[] = { SB_CHUNK_LZ4, SB_CHUNK_BITSHUFFLE, SB_CHUNK_BITSHUFFLE_LZ4,
                                            SB_CHUNK_BITSHUFFLE_ZSTD };
   for (guint i = 0; i < G_N_ELEMENTS (counts); i++)
@@ -229,8 +227,7 @@ test_codecs (void)
 static int
 compare_dataset (hid_t file, const char *group, const char *name)
 {
-  g_autofree char *packed = g_strconcat (group, "/", name, NULL),
-                  *plain = g_strconcat ("original/", name, NULL);
+  g_autofree char *packed = g_strconcat (group, "/", name, NULL), *plain = g_strconcat ("original/", name, NULL);
   hid_t a = H5Dopen2 (file, packed, H5P_DEFAULT), b = H5Dopen2 (file, plain, H5P_DEFAULT);
   hid_t plan = H5Dget_create_plist (a), type = H5Dget_type (a), space = H5Dget_space (a);
   gsize element = H5Tget_size (type), n = (gsize)H5Sget_simple_extent_npoints (space);
@@ -266,8 +263,7 @@ compare_dataset (hid_t file, const char *group, const char *name)
 static void
 test_regression (void)
 {
-  static const char *const files[] = { "samples/bslz4/regression_0.1.3.h5",
-                                       "samples/bslz4/regression_0.4.0.h5" };
+  static const char *const files[] = { "samples/bslz4/regression_0.1.3.h5", "samples/bslz4/regression_0.4.0.h5" };
   int compared[2] = { 0 };
   for (guint i = 0; i < G_N_ELEMENTS (files); i++) {
     g_autofree char *path = shared_path (files[i]);

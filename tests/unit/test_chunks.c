@@ -110,8 +110,7 @@ make_file (const Layout *layout, const char *path)
     H5Pset_libver_bounds (access, H5F_LIBVER_LATEST, H5F_LIBVER_LATEST);
   hid_t file = H5Fcreate (path, H5F_ACC_TRUNC, create, access), plan = make_plan (layout);
   hid_t space = H5Screate_simple (layout->rank, shape + 4 - layout->rank, NULL);
-  hid_t set =
-      H5Dcreate2 (file, "frames", layout->big ? H5T_STD_U16BE : H5T_STD_U16LE, space, H5P_DEFAULT, plan, H5P_DEFAULT);
+  hid_t set = H5Dcreate2 (file, "frames", layout->big ? H5T_STD_U16BE : H5T_STD_U16LE, space, H5P_DEFAULT, plan, H5P_DEFAULT);
   g_assert_cmpint (set, >=, 0);
   for (gint64 i = 0; i < layout->attributes; i++) { /* so that the header goes on elsewhere */
     g_autofree char *name = g_strdup_printf ("a number of a long name, %d", (int)i);
@@ -245,8 +244,8 @@ check_flat (const char *suffix, const char *start, const char *dtype, gsize item
   memcpy (bytes, start, strlen (start));
   if (head == 128) {
     memcpy (bytes + 6, "\1\0\166\0", 4);
-    g_autofree char *text =
-        g_strdup_printf ("{'descr': '%s', 'fortran_order': False, 'shape': (3, 3, %d, %d), }", dtype, ROWS, COLS);
+    g_autofree char *text = g_strdup_printf ("{'descr': '%s', 'fortran_order': False, 'shape': (3, 3, %d, %d), }", dtype, ROWS,
+                                             COLS);
     memcpy (bytes + 10, text, strlen (text));
     bytes[127] = '\n';
   }

@@ -1,14 +1,7 @@
 /* Columns: what is gathered is what was pushed, exactly, whatever the order, the threads and the view. */
 #include "tests/unit/columns_common.h"
 
-enum {
-  ROWS = 40,
-  COLS = 36,
-  SIZE = ROWS * COLS,
-  SCAN_ROWS = 12,
-  SCAN_COLS = 19,
-  FRAMES = SCAN_ROWS * SCAN_COLS
-};
+enum { ROWS = 40, COLS = 36, SIZE = ROWS * COLS, SCAN_ROWS = 12, SCAN_COLS = 19, FRAMES = SCAN_ROWS * SCAN_COLS };
 static const double CENTRE[2] = { 18.2, 16.7 }, RADIUS = 8.4;
 
 static guint32 random_state;
@@ -126,10 +119,8 @@ test_order (gconstpointer data)
   g_assert_cmpint (plain->dtype, ==, dtype <= SB_U32 ? dtype : SB_F32);
   assert_truth (plain, x);
   assert_covers (plain, CENTRE, RADIUS);
-  SbColumns *other[4] = { gather_shuffled (one, acquisition, x, dtype),
-                          gather_shuffled (seven, acquisition, x, dtype),
-                          gather_threaded (one, acquisition, x, dtype, 2),
-                          gather_threaded (seven, acquisition, x, dtype, 7) };
+  SbColumns *other[4] = { gather_shuffled (one, acquisition, x, dtype), gather_shuffled (seven, acquisition, x, dtype),
+                          gather_threaded (one, acquisition, x, dtype, 2), gather_threaded (seven, acquisition, x, dtype, 7) };
   for (int i = 0; i < 4; i++) {
     assert_same (plain, other[i]);
     columns_free (other[i]);
@@ -207,9 +198,7 @@ test_region (void)
   g_autofree double *x = make_frames ();
   g_autofree double *used = g_new (double, 5 * 7 * SIZE);
   g_autoptr (GError) error = NULL;
-  SbAcquisitionOptions options = {
-    { SCAN_ROWS, SCAN_COLS }, { 2, 3, 5, 7 }, { ROWS, COLS }, "uint16", 0, FALSE
-  };
+  SbAcquisitionOptions options = { { SCAN_ROWS, SCAN_COLS }, { 2, 3, 5, 7 }, { ROWS, COLS }, "uint16", 0, FALSE };
   SbAcquisition *acquisition = acquisition_new (&options, &error);
   g_assert_no_error (error);
   for (int p = 0; p < 35; p++)

@@ -27,8 +27,7 @@ typedef struct Setup {
 static Setup
 setup_new (SbDtype dtype, double level)
 {
-  Setup s = { make_engine (2), make_acquisition (SCAN, SCAN, N, N, dtype_name (dtype)), make_frames (level),
-              dtype, NULL };
+  Setup s = { make_engine (2), make_acquisition (SCAN, SCAN, N, N, dtype_name (dtype)), make_frames (level), dtype, NULL };
   return s;
 }
 
@@ -85,8 +84,7 @@ test_not_finite (gconstpointer data)
   g_assert_no_error (s.error);
   g_assert_cmpint (columns->pattern.not_finite, ==, 3);
   g_assert_cmpint (count_bad (columns), ==, 3);
-  g_assert_true (columns->pattern.bad[MIDDLE] && columns->pattern.bad[MIDDLE + 1]
-                 && columns->pattern.bad[DARK]);
+  g_assert_true (columns->pattern.bad[MIDDLE] && columns->pattern.bad[MIDDLE + 1] && columns->pattern.bad[DARK]);
   assert_truth (columns, s.x);
   setup_end (&s, columns);
 }
@@ -213,8 +211,7 @@ test_one_frame (void)
   g_autofree double *x = g_new (double, 64 * 64);
   g_autoptr (GRand) rand = g_rand_new_with_seed (5);
   for (int i = 0; i < 64 * 64; i++) {
-    double mean = hypot (i / 64 - 30, i % 64 - 33) < 24 ? 2.7 : 0.02, product = g_rand_double (rand),
-           limit = exp (-mean);
+    double mean = hypot (i / 64 - 30, i % 64 - 33) < 24 ? 2.7 : 0.02, product = g_rand_double (rand), limit = exp (-mean);
     for (x[i] = 0; product > limit; x[i]++) /* Poisson */
       product *= g_rand_double (rand);
   }

@@ -38,8 +38,7 @@ fake_reader (SbDtype dtype, SbProgress *progress)
   SbReader reader = { g_new (double, FRAMES *SIZE), dtype, { NEVER, NEVER }, NEVER, progress, 0 };
   for (int f = 0; f < FRAMES; f++)
     for (int i = 0; i < SIZE; i++)
-      reader.x[f * SIZE + i] =
-          hypot (i / N - 15.2, i % N - 17.1) <= 8 ? 30 + (i * 7 + f * 13) % 11 : (i * f) % 97 == 1;
+      reader.x[f * SIZE + i] = hypot (i / N - 15.2, i % N - 17.1) <= 8 ? 30 + (i * 7 + f * 13) % 11 : (i * f) % 97 == 1;
   return reader;
 }
 
@@ -122,8 +121,7 @@ load_file (const char *path, SbEngine *engine, GError **error)
   SbAcquisitionOptions options;
   param_group_defaults (&acquisition_params, &options);
   SbAcquisition *acquisition = acquisition_open (path, &options, error);
-  SbColumns *columns =
-      acquisition == NULL ? NULL : columns_load (engine, acquisition, NOWHERE, NAN, NULL, error);
+  SbColumns *columns = acquisition == NULL ? NULL : columns_load (engine, acquisition, NOWHERE, NAN, NULL, error);
   acquisition_free (acquisition);
   if (columns != NULL)
     columns->acquisition = NULL;
@@ -270,8 +268,7 @@ static void
 test_rotated (void)
 {
   const char *shared = g_getenv ("SB_SHARED");
-  g_autofree char *path =
-      shared == NULL ? NULL : g_build_filename (shared, "acquisitions/rotated_master.h5", NULL);
+  g_autofree char *path = shared == NULL ? NULL : g_build_filename (shared, "acquisitions/rotated_master.h5", NULL);
   if (path == NULL || !g_file_test (path, G_FILE_TEST_EXISTS)) {
     g_test_skip ("SB_SHARED does not hold acquisitions/rotated");
     return;

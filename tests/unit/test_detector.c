@@ -291,7 +291,7 @@ test_types (void)
     const char *name;
     SbDtype dtype;
     double offset;
-  } types[] = { { "|u1", SB_U8, 0 },  { "<u2", SB_U16, 60000 }, { "<u4", SB_U32, 3e9 }, { "<i2", SB_I16, 0 },
+  } types[] = { { "|u1", SB_U8, 0 },  { "<u2", SB_U16, 60000 }, { "<u4", SB_U32, 3e9 },  { "<i2", SB_I16, 0 },
                 { "<i4", SB_I32, 0 }, { "<f4", SB_F32, 0.25 },  { "<f8", SB_F64, 0.125 } };
   g_autofree char *folder = g_dir_make_tmp ("sideband-types-XXXXXX", NULL);
   for (guint i = 0; i < G_N_ELEMENTS (types); i++)

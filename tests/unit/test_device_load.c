@@ -26,8 +26,7 @@ load (const SbkBackend *backend, SbAcquisition *acquisition, SbProgress *progres
 static void
 assert_alike (const SbColumns *host, const SbColumns *device)
 {
-  gsize n = (gsize)host->n_pixels, positions = (gsize)host->positions,
-        size = (gsize)(host->pattern.rows * host->pattern.cols);
+  gsize n = (gsize)host->n_pixels, positions = (gsize)host->positions, size = (gsize)(host->pattern.rows * host->pattern.cols);
   g_assert_nonnull (device->device);
   g_assert_cmpint (device->dtype, <=, host->dtype);
   g_assert_cmpint (device->n_pixels, ==, host->n_pixels);
@@ -39,8 +38,7 @@ assert_alike (const SbColumns *host, const SbColumns *device)
   g_assert_cmpmem (device->pattern.mean, size * sizeof (double), host->pattern.mean, size * sizeof (double));
   g_assert_cmpmem (device->pattern.bad, size, host->pattern.bad, size);
   g_assert_cmpmem (device->frame_sum, positions * sizeof (double), host->frame_sum, positions * sizeof (double));
-  g_assert_cmpmem (device->frame_com, 2 * positions * sizeof (double), host->frame_com,
-                   2 * positions * sizeof (double));
+  g_assert_cmpmem (device->frame_com, 2 * positions * sizeof (double), host->frame_com, 2 * positions * sizeof (double));
   g_assert_cmpint (device->pattern.saturated, ==, host->pattern.saturated);
   g_assert_cmpint (device->pattern.masked, ==, host->pattern.masked);
   g_assert_cmpint (device->pattern.hot, ==, host->pattern.hot);
@@ -113,8 +111,8 @@ fake_read (SbReader *reader, gint64 first, gint64 n, gpointer out, GError **erro
 static guint64
 place_of (gint64 frame)
 {
-  return (guint64)(FRAMES / 2 - 1 - frame / 2) * (2 * SIZE * sizeof (guint16) + 24) +
-         (guint64)(frame % 2) * SIZE * sizeof (guint16);
+  return (guint64)(FRAMES / 2 - 1 - frame / 2) * (2 * SIZE * sizeof (guint16) + 24)
+         + (guint64)(frame % 2) * SIZE * sizeof (guint16);
 }
 
 static gboolean
@@ -187,8 +185,7 @@ test_detector (void)
 {
   GError *error = NULL;
   SbReader reader = fake_reader (40);
-  SbColumns *host = load_fake (&reader, &sbk_cpu, NULL, &error),
-            *device = load_fake (&reader, device_double (), NULL, &error);
+  SbColumns *host = load_fake (&reader, &sbk_cpu, NULL, &error), *device = load_fake (&reader, device_double (), NULL, &error);
   SbAcquisition *acquisition = make_acquisition (SCAN, SCAN, N, N, "uint16");
   SbEngine *engine = make_engine (2);
   SbDetectorGeometry geometry = { { 15.2, 17.1 }, 0, 6, 3, 0.4 };

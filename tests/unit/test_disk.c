@@ -18,8 +18,7 @@ add_disk (double *x, gint64 rows, gint64 cols, Truth t, double level)
   for (gint64 i = 0; i < rows * cols; i++) {
     double sum = 0;
     for (int s = 0; s < 64; s++) {
-      double row = (double)(i / cols) + (s / 8 + 0.5) / 8 - 0.5,
-             col = (double)(i % cols) + (s % 8 + 0.5) / 8 - 0.5;
+      double row = (double)(i / cols) + (s / 8 + 0.5) / 8 - 0.5, col = (double)(i % cols) + (s % 8 + 0.5) / 8 - 0.5;
       double out = hypot (row - t.row, col - t.col) - t.radius;
       sum += t.blur > 0 ? 0.5 * erfc (out / (t.blur * G_SQRT2)) : out < 0;
     }
@@ -39,15 +38,13 @@ add_noise (double *x, gsize n, guint32 seed)
 }
 
 static void
-assert_disk (const double *x, const guint8 *bad, gint64 rows, gint64 cols, Truth t, double centre,
-             double radius)
+assert_disk (const double *x, const guint8 *bad, gint64 rows, gint64 cols, Truth t, double centre, double radius)
 {
   g_autoptr (GError) error = NULL;
   SbDisk disk, again;
   disk_find (x, bad, rows, cols, &disk, &error);
   g_assert_no_error (error);
-  g_test_message ("centre %+.3f %+.3f radius %+.3f", disk.centre[0] - t.row, disk.centre[1] - t.col,
-                  disk.radius - t.radius);
+  g_test_message ("centre %+.3f %+.3f radius %+.3f", disk.centre[0] - t.row, disk.centre[1] - t.col, disk.radius - t.radius);
   g_assert_cmpfloat (hypot (disk.centre[0] - t.row, disk.centre[1] - t.col), <=, centre);
   g_assert_cmpfloat (fabs (disk.radius - t.radius), <=, radius);
   g_assert_true (disk_find (x, bad, rows, cols, &again, &error));
@@ -67,9 +64,8 @@ assert_none (const double *x, gint64 rows, gint64 cols, const char *says)
 }
 
 static const Truth truths[] = {
-  { 31.3, 30.8, 12.4, 0 }, { 31.3, 30.8, 12.4, 0.6 }, { 12.1, 50.2, 9.3, 0 },
-  { 12.1, 50.2, 9.3, 1 },  { 30, 30, 25, 1.2 },       { 30.5, 33.5, 20, 0 },
-  { 31, 31, 3.2, 0 },      { 31.4, 31.2, 3.6, 0.4 },  { 45.7, 16.2, 5, 0.9 },
+  { 31.3, 30.8, 12.4, 0 }, { 31.3, 30.8, 12.4, 0.6 }, { 12.1, 50.2, 9.3, 0 },   { 12.1, 50.2, 9.3, 1 }, { 30, 30, 25, 1.2 },
+  { 30.5, 33.5, 20, 0 },   { 31, 31, 3.2, 0 },        { 31.4, 31.2, 3.6, 0.4 }, { 45.7, 16.2, 5, 0.9 },
 };
 
 static void
@@ -141,8 +137,7 @@ test_cut (void)
   add_disk (x, N, N, t, 100);
   const int cuts[] = { 22, 25, 31 }; /* rows that are lost; 31: half of the disk */
   for (int k = 0; k < 3; k++)
-    assert_disk (x + cuts[k] * N, NULL, N - cuts[k], N, (Truth){ t.row - cuts[k], t.col, t.radius, 0 }, 0.3,
-                 0.3);
+    assert_disk (x + cuts[k] * N, NULL, N - cuts[k], N, (Truth){ t.row - cuts[k], t.col, t.radius, 0 }, 0.3, 0.3);
   for (int i = 0; i < SIZE; i++) {
     bad[i] = i / N == 40 || i % N == 22 || i % N == 23;
     x[i] = bad[i] ? (i % 2 ? 1e6 : -5) : x[i];

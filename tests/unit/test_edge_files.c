@@ -55,8 +55,18 @@ run_file (const char *path, const SbAcquisitionOptions *options, Command command
 static void
 test_good_files (void)
 {
-  static const char *const names[] = { "ok_u16",   "ok_u8",     "ok_u32",      "ok_be16",    "ok_lz4", "ok_none", "ok_chunk4",
-                                       "flyback2", "no_mask",   "hot_pixel",   "empty_frame", "no_sidecar",
+  static const char *const names[] = { "ok_u16",
+                                       "ok_u8",
+                                       "ok_u32",
+                                       "ok_be16",
+                                       "ok_lz4",
+                                       "ok_none",
+                                       "ok_chunk4",
+                                       "flyback2",
+                                       "no_mask",
+                                       "hot_pixel",
+                                       "empty_frame",
+                                       "no_sidecar",
                                        "\303\234n\303\257code dir \345\233\233 d/spaced" };
   SbAcquisitionOptions options;
   param_group_defaults (&acquisition_params, &options);

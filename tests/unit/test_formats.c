@@ -35,8 +35,7 @@ assert_frames (const SbAcquisition *a, gconstpointer frames, gint64 first, gint6
       if (i == BAD[0] || i == BAD[1])
         continue;
       if (got != expected[(first + f) * SIZE + i])
-        g_error ("frame %d pixel %d: %g, not %u", (int)(first + f), (int)i, got,
-                 expected[(first + f) * SIZE + i]);
+        g_error ("frame %d pixel %d: %g, not %u", (int)(first + f), (int)i, got, expected[(first + f) * SIZE + i]);
     }
 }
 
@@ -119,20 +118,15 @@ test_refused (void)
     const char *says[4];
   } cases[] = {
     { "no_sidecar", SB_ERROR_ARGUMENT, { "42 frames", "scan_shape", "6,7", "7,6" } },
-    { "missing_mid",
-      SB_ERROR_IO,
-      { "missing_mid_data_000002.h5 is missing", "16 of 42", "partial", "2 complete rows" } },
-    { "missing_last",
-      SB_ERROR_IO,
-      { "missing_last_data_000003.h5 is missing", "32 of 42", "partial", "4 complete rows" } },
+    { "missing_mid", SB_ERROR_IO, { "missing_mid_data_000002.h5 is missing", "16 of 42", "partial", "2 complete rows" } },
+    { "missing_last", SB_ERROR_IO, { "missing_last_data_000003.h5 is missing", "32 of 42", "partial", "4 complete rows" } },
     { "trunc_data",
       SB_ERROR_IO,
       { "trunc_data_data_000002.h5 is truncated", "have 7381 bytes", "needs 11072 bytes", "copy it again" } },
   };
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
     g_autofree char *path = case_path (cases[i].name);
-    assert_refused (path, NULL, cases[i].code, cases[i].says[0], cases[i].says[1], cases[i].says[2],
-                    cases[i].says[3], NULL);
+    assert_refused (path, NULL, cases[i].code, cases[i].says[0], cases[i].says[1], cases[i].says[2], cases[i].says[3], NULL);
   }
 }
 
@@ -189,8 +183,7 @@ test_others (void)
 {
   SbAcquisitionOptions shape = { .scan_shape = { 6, 7 } };
   g_autoptr (GError) error = NULL;
-  g_autofree char *corrupt = case_path ("corrupt_chunk"), *hot = case_path ("hot_pixel"),
-                  *empty = case_path ("empty_frame");
+  g_autofree char *corrupt = case_path ("corrupt_chunk"), *hot = case_path ("hot_pixel"), *empty = case_path ("empty_frame");
   g_autofree char *zero = case_path ("all_zero"), *bare = case_path ("no_mask");
   SbAcquisition *a = open_good (corrupt, &shape);
   g_assert_null (read_frames (a, 0, 8, &error));
@@ -222,8 +215,7 @@ test_others (void)
 static void
 test_paths (void)
 {
-  g_autofree char *spaced = data_path ("cases/Ünïcode dir 四 d/spaced_master.h5"),
-                  *folder = data_path ("cases");
+  g_autofree char *spaced = data_path ("cases/Ünïcode dir 四 d/spaced_master.h5"), *folder = data_path ("cases");
   g_autofree char *before = g_get_current_dir ();
   g_autofree guint32 *expected = truth ();
   g_autoptr (GError) error = NULL;
@@ -317,8 +309,7 @@ test_real (void)
   for (gsize i = 0; i < 16 * 192 * 192; i++)
     g_assert_cmpuint (frames[i], ==, 0);
   acquisition_free (a);
-  g_autofree char *bare =
-      shared_path ("samples/arina_openncem_missing_data/au_145mm_68kx_microprobe_01_master.h5");
+  g_autofree char *bare = shared_path ("samples/arina_openncem_missing_data/au_145mm_68kx_microprobe_01_master.h5");
   if (bare != NULL)
     assert_refused (bare, NULL, SB_ERROR_IO, "au_145mm_68kx_microprobe_01_data_000001.h5 is missing", NULL);
 }
@@ -326,9 +317,7 @@ test_real (void)
 int
 main (int argc, char **argv)
 {
-  static const char *const same[] = {
-    "ok_u16", "ok_u8", "ok_u32", "ok_be16", "ok_lz4", "ok_none", "ok_chunk4"
-  };
+  static const char *const same[] = { "ok_u16", "ok_u8", "ok_u32", "ok_be16", "ok_lz4", "ok_none", "ok_chunk4" };
   g_test_init (&argc, &argv, NULL);
   for (guint i = 0; i < G_N_ELEMENTS (same); i++) {
     g_autofree char *name = g_strdup_printf ("/formats/arina/%s", same[i]);

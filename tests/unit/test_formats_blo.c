@@ -67,8 +67,7 @@ test_refused (void)
                 { 258, 2, 3, SIDE, 0xffffffff, "truncated", SB_ERROR_IO } };
   char *folder = new_folder ();
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
-    g_autoptr (GByteArray) blo =
-        make_blo (cases[i].magic, 1, cases[i].rows, cases[i].cols, cases[i].side, cases[i].offset);
+    g_autoptr (GByteArray) blo = make_blo (cases[i].magic, 1, cases[i].rows, cases[i].cols, cases[i].side, cases[i].offset);
     g_autofree char *path = save_bytes (folder, "x.blo", blo);
     assert_refused (path, NULL, cases[i].code, "x.blo", cases[i].says, NULL);
   }

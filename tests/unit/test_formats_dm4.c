@@ -2,10 +2,8 @@
 #include "core/optics.h"
 #include "tests/unit/dm_files.h"
 
-#define DETECTOR_FIRST                                                                                       \
-  .size = { 5, 4, 3, 2 }, .units = { "1/nm", "1/nm", "nm", "nm" }, .scale = { 0.2, 0.2, 0.5, 0.25 }
-#define SCAN_FIRST                                                                                           \
-  .size = { 3, 2, 5, 4 }, .units = { "nm", "nm", "1/nm", "1/nm" }, .scale = { 0.5, 0.25, 0.2, 0.2 }
+#define DETECTOR_FIRST .size = { 5, 4, 3, 2 }, .units = { "1/nm", "1/nm", "nm", "nm" }, .scale = { 0.2, 0.2, 0.5, 0.25 }
+#define SCAN_FIRST .size = { 3, 2, 5, 4 }, .units = { "nm", "nm", "1/nm", "1/nm" }, .scale = { 0.5, 0.25, 0.2, 0.2 }
 
 static void
 assert_scan (const char *path, SbDtype dtype, guint32 most)
@@ -159,14 +157,7 @@ test_calibration (void)
 static void
 test_refused (void)
 {
-  Dm dm = { .version = 4,
-            .data_type = 3,
-            .array_type = 4,
-            .bytes = 2,
-            .rank = 4,
-            .swapped = -1,
-            .most = 9,
-            DETECTOR_FIRST };
+  Dm dm = { .version = 4, .data_type = 3, .array_type = 4, .bytes = 2, .rank = 4, .swapped = -1, .most = 9, DETECTOR_FIRST };
   char *folder = new_folder ();
   g_autofree char *path = save_dm (folder, &dm, FALSE);
   assert_refused (path, NULL, SB_ERROR_DATA, "type 3", NULL); /* complex */
@@ -200,22 +191,12 @@ test_refused (void)
 static void
 test_cuts (void)
 {
-  const Dm frames = { .version = 4,
-                      .data_type = 10,
-                      .array_type = 4,
-                      .bytes = 2,
-                      .rank = 4,
-                      .swapped = -1,
-                      .most = 65535,
-                      DETECTOR_FIRST };
-  const Dm pixels = { .version = 3,
-                      .data_type = 10,
-                      .array_type = 4,
-                      .bytes = 2,
-                      .rank = 4,
-                      .swapped = -1,
-                      .most = 65535,
-                      SCAN_FIRST };
+  const Dm frames = {
+    .version = 4, .data_type = 10, .array_type = 4, .bytes = 2, .rank = 4, .swapped = -1, .most = 65535, DETECTOR_FIRST
+  };
+  const Dm pixels = {
+    .version = 3, .data_type = 10, .array_type = 4, .bytes = 2, .rank = 4, .swapped = -1, .most = 65535, SCAN_FIRST
+  };
   char *folder = new_folder ();
   for (int i = 0; i < 2; i++) {
     g_autoptr (GByteArray) bytes = make_dm (i ? &pixels : &frames, i);

@@ -43,8 +43,7 @@ save_xml (const char *folder, const char *raw, const int acquire[2], const int s
   g_string_append_printf (text, "<raw_file filename=\"%s\"/>", raw);
   put_mode (text, "search", search[0], search[1]);
   put_mode (text, "acquire", acquire[0], acquire[1]);
-  g_string_append_printf (
-      text, "<iom_measurements><high_voltage>300000.0</high_voltage></iom_measurements>%s</root>", more);
+  g_string_append_printf (text, "<iom_measurements><high_voltage>300000.0</high_voltage></iom_measurements>%s</root>", more);
   char *path = g_build_filename (folder, "a.xml", NULL);
   write_file (path, text->str, text->len);
   return path;
@@ -151,9 +150,7 @@ test_nan (void)
 static void
 test_second_generation (void)
 {
-  SbAcquisitionOptions told = { .scan_shape = { 2, 2 },
-                                .detector_shape = { SIDE, SIDE },
-                                .dtype = (char *)"float32" };
+  SbAcquisitionOptions told = { .scan_shape = { 2, 2 }, .detector_shape = { SIDE, SIDE }, .dtype = (char *)"float32" };
   char *folder = new_folder ();
   g_autoptr (GByteArray) bytes = make_raw (4, FALSE);
   g_autofree char *path = save_bytes (folder, "scan_x2_y2.raw", bytes);
@@ -220,8 +217,7 @@ test_real_headers (void)
   static const struct {
     const char *xml, *raw;
     int rows, cols;
-  } cases[] = { { "map4x4.xml", "scan_x4_y4.raw", 4, 4 },
-                { "EMPAD_v1.2.2_x32_y64_size0.8.xml", "scan_x32_y64.raw", 64, 32 } };
+  } cases[] = { { "map4x4.xml", "scan_x4_y4.raw", 4, 4 }, { "EMPAD_v1.2.2_x32_y64_size0.8.xml", "scan_x32_y64.raw", 64, 32 } };
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
     g_autofree char *name = g_strconcat ("samples/empad/", cases[i].xml, NULL), *from = shared_path (name);
     if (from == NULL)
@@ -229,15 +225,13 @@ test_real_headers (void)
     char *folder = new_folder (), *text = NULL;
     gsize n = 0;
     g_assert_true (g_file_get_contents (from, &text, &n, NULL));
-    g_autofree char *xml = g_build_filename (folder, cases[i].xml, NULL),
-                    *raw = g_build_filename (folder, cases[i].raw, NULL);
+    g_autofree char *xml = g_build_filename (folder, cases[i].xml, NULL), *raw = g_build_filename (folder, cases[i].raw, NULL);
     write_file (xml, text, n);
     g_free (text);
     /* holes: only the last frame has anything */
     FILE *file = fopen (raw, "wb");
     const float last = 7;
-    g_assert_cmpint (fseek (file, (long)cases[i].rows * cases[i].cols * FRAME_BYTES - 1024 - 4, SEEK_SET), ==,
-                     0);
+    g_assert_cmpint (fseek (file, (long)cases[i].rows * cases[i].cols * FRAME_BYTES - 1024 - 4, SEEK_SET), ==, 0);
     fwrite (&last, 4, 1, file);
     fseek (file, 1023, SEEK_CUR);
     fwrite ("", 1, 1, file);

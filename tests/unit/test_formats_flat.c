@@ -40,9 +40,7 @@ make_npy (int version, const char *header, gsize n, const char *type)
 {
   GByteArray *to = g_byte_array_new ();
   gsize length = strlen (header);
-  const guint8 start[12] = {
-    0x93, 'N', 'U', 'M', 'P', 'Y', (guint8)version, 0, (guint8)length, (guint8)(length >> 8), 0, 0
-  };
+  const guint8 start[12] = { 0x93, 'N', 'U', 'M', 'P', 'Y', (guint8)version, 0, (guint8)length, (guint8)(length >> 8), 0, 0 };
   g_byte_array_append (to, start, version == 1 ? 10 : 12);
   g_byte_array_append (to, (const guint8 *)header, (guint)length);
   for (gsize i = 0; i < n; i++)
@@ -86,10 +84,10 @@ test_npy_types (void)
   char *folder = new_folder ();
   for (guint i = 0; i < G_N_ELEMENTS (types); i++)
     for (int version = 1; version <= 3; version++) {
-      g_autofree char *four = g_strdup_printf (
-          "{'descr': '%s', 'fortran_order': False, 'shape': (2, 3, 4, 3), }   \n", types[i].type);
-      g_autofree char *three =
-          g_strdup_printf ("{\"shape\":(9,4,3),\"fortran_order\":False,\"descr\":\"%s\"}\n", types[i].type);
+      g_autofree char *four = g_strdup_printf ("{'descr': '%s', 'fortran_order': False, 'shape': (2, 3, 4, 3), }   \n",
+                                               types[i].type);
+      g_autofree char *three = g_strdup_printf ("{\"shape\":(9,4,3),\"fortran_order\":False,\"descr\":\"%s\"}\n",
+                                                types[i].type);
       g_autofree char *path = put_bytes (folder, "x.npy", make_npy (version, four, 6 * SIZE, types[i].type));
       SbAcquisition *a = open_good (path, NULL);
       g_assert_cmpint (a->header.dtype, ==, types[i].dtype);
@@ -219,10 +217,9 @@ test_scan_rules (void)
   };
   char *folder = new_folder ();
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
-    g_autofree char *header =
-        g_strdup_printf ("{'descr': '|u1', 'fortran_order': False, 'shape': (%d, 4, 3), }", cases[i].frames);
-    g_autofree char *path =
-        put_bytes (folder, "x.npy", make_npy (1, header, (gsize)cases[i].frames * SIZE, "|u1"));
+    g_autofree char *header = g_strdup_printf ("{'descr': '|u1', 'fortran_order': False, 'shape': (%d, 4, 3), }",
+                                               cases[i].frames);
+    g_autofree char *path = put_bytes (folder, "x.npy", make_npy (1, header, (gsize)cases[i].frames * SIZE, "|u1"));
     SbAcquisitionOptions o = { .scan_shape = { cases[i].rows, cases[i].cols } };
     g_autoptr (GError) error = NULL;
     SbAcquisition *a = acquisition_open (path, &o, &error);

@@ -13,8 +13,12 @@ path_of (const char *name)
 static void
 test_four_axes (void)
 {
-  const hid_t plans[] = { H5P_DEFAULT,          chunked4 (1, 1, ROWS, COLS), chunked4 (1, 5, ROWS, COLS),
-                          chunked4 (2, 2, 4, 3), chunked4 (3, 5, ROWS, COLS), chunked4 (2, 3, ROWS, COLS),
+  const hid_t plans[] = { H5P_DEFAULT,
+                          chunked4 (1, 1, ROWS, COLS),
+                          chunked4 (1, 5, ROWS, COLS),
+                          chunked4 (2, 2, 4, 3),
+                          chunked4 (3, 5, ROWS, COLS),
+                          chunked4 (2, 3, ROWS, COLS),
                           chunked4 (1, 2, ROWS, 2) };
   H5Pset_deflate (plans[5], 3);
   for (guint k = 0; k < G_N_ELEMENTS (plans); k++) {
@@ -133,8 +137,7 @@ test_emd_real (void)
   g_autofree char *cube = shared_path ("samples/emd/py4DSTEM_size2x3x4x5.h5"),
                   *prismatic = shared_path ("samples/emd/Si100_4D.emd"),
                   *velox = shared_path ("samples/emd/fei_example_tem_stack.emd");
-  static const SbAcquisitionOptions second
-      = { .dataset = (char *)"/4DSTEM_simulation/data/datacubes/CBED_array_depth0001" };
+  static const SbAcquisitionOptions second = { .dataset = (char *)"/4DSTEM_simulation/data/datacubes/CBED_array_depth0001" };
   if (cube == NULL || prismatic == NULL || velox == NULL)
     return;
   SbAcquisition *a = open_good (cube, NULL);
@@ -223,10 +226,10 @@ test_hyperspy (void)
 static void
 test_nion (void)
 {
-  static const char *const json
-      = "{\"dimensional_calibrations\": [{\"offset\": -1, \"scale\": 0.02, \"units\": \"nm\"}, {\"scale\": 0.03, "
-        "\"units\": \"nm\"}, {\"scale\": 0.0005, \"units\": \"rad\"}, {\"scale\": 0.0005, \"units\": \"rad\"}], "
-        "\"metadata\": {\"instrument\": {\"high_tension\": 60000}}}";
+  static const char *const json =
+      "{\"dimensional_calibrations\": [{\"offset\": -1, \"scale\": 0.02, \"units\": \"nm\"}, {\"scale\": 0.03, "
+      "\"units\": \"nm\"}, {\"scale\": 0.0005, \"units\": \"rad\"}, {\"scale\": 0.0005, \"units\": \"rad\"}], "
+      "\"metadata\": {\"instrument\": {\"high_tension\": 60000}}}";
   for (int broken = 0; broken < 2; broken++) {
     hid_t file = new_file (folder, "nion.h5", FALSE);
     put_stack (file, "/data/4f1c", 2, 3, 0, H5P_DEFAULT);

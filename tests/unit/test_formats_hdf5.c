@@ -101,8 +101,7 @@ test_gaps (void)
       assert_counts (a, first, n);
   acquisition_free (a);
   put_data_file (folder, 2, 6, 2, 7); /* begins two frames late */
-  assert_refused (path, &shape, SB_ERROR_IO, "Frames 4 to 5 are missing before ", "x_data_000002.h5",
-                  "partial", NULL);
+  assert_refused (path, &shape, SB_ERROR_IO, "Frames 4 to 5 are missing before ", "x_data_000002.h5", "partial", NULL);
   a = open_good (path, &partial);
   g_assert_cmpint (a->used_rows, ==, 1);
   acquisition_free (a);
@@ -130,8 +129,8 @@ test_dangling (void)
   g_assert_cmpfloat ((double)(g_get_monotonic_time () - start), <, 1e6);
   put_data_file (folder, 1, 0, 8, 1);
   start = g_get_monotonic_time ();
-  assert_refused (path, &(SbAcquisitionOptions){ .scan_shape = { 3, 4 } }, SB_ERROR_IO,
-                  "x_data_000002.h5 is missing", "2 complete rows", NULL);
+  assert_refused (path, &(SbAcquisitionOptions){ .scan_shape = { 3, 4 } }, SB_ERROR_IO, "x_data_000002.h5 is missing",
+                  "2 complete rows", NULL);
   SbAcquisition *a = open_good (path, &partial);
   g_assert_cmpfloat ((double)(g_get_monotonic_time () - start), <, 1e6);
   assert_counts (a, 0, 8);
@@ -150,8 +149,7 @@ test_order (void)
     g_autofree char *path = g_build_filename (folder, "x_master.h5", NULL);
     hid_t file = new_file (folder, "x_master.h5", newer);
     for (int i = counts[newer] - 1; i >= 0; i--) {
-      g_autofree char *name = g_strdup_printf (newer ? "/entry/data/data_%06d" : "/entry/data/data_%d",
-                                               i + 1);
+      g_autofree char *name = g_strdup_printf (newer ? "/entry/data/data_%06d" : "/entry/data/data_%d", i + 1);
       put_frames (file, name, 3, i, 1, chunked (1, ROWS, COLS), 0);
     }
     H5Fclose (file);
@@ -180,8 +178,8 @@ test_headers (void)
   put_number (file, "/entry/instrument/detector/detectorSpecific/photon_energy", 200, "keV");
   put_number (file, "/entry/instrument/detector/detectorSpecific/nimages", 7, "");
   put_number (file, "/entry/instrument/detector/detectorSpecific/ntrigger", 0xffffff, "");
-  hid_t set = H5Dcreate2 (file, "/entry/instrument/detector/detectorSpecific/pixel_mask", H5T_STD_U32LE,
-                          space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+  hid_t set = H5Dcreate2 (file, "/entry/instrument/detector/detectorSpecific/pixel_mask", H5T_STD_U32LE, space, H5P_DEFAULT,
+                          H5P_DEFAULT, H5P_DEFAULT);
   H5Dwrite (set, H5T_NATIVE_UINT32, H5S_ALL, H5S_ALL, H5P_DEFAULT, mask);
   H5Dclose (set);
   H5Sclose (space);
@@ -264,8 +262,7 @@ static void
 test_foreign (void)
 {
   char *folder = new_folder ();
-  g_autofree char *path = g_build_filename (folder, "x.h5", NULL),
-                  *text = g_build_filename (folder, "x.txt", NULL);
+  g_autofree char *path = g_build_filename (folder, "x.h5", NULL), *text = g_build_filename (folder, "x.txt", NULL);
   hid_t file = new_file (folder, "x.h5", FALSE);
   put_number (file, "/other/number", 4, "");
   H5Fclose (file);

@@ -16,10 +16,7 @@ test_types (void)
     g_autofree char *path = save_mib (folder, "x.mib", &files[i]);
     SbAcquisition *a = open_good (path, &options);
     g_assert_cmpstr (a->format->name, ==, "mib");
-    g_assert_cmpint (a->header.dtype, ==,
-                     files[i].depth <= 6    ? SB_U8
-                     : files[i].depth == 12 ? SB_U16
-                                            : SB_U32);
+    g_assert_cmpint (a->header.dtype, ==, files[i].depth <= 6 ? SB_U8 : files[i].depth == 12 ? SB_U16 : SB_U32);
     g_assert_true (a->header.has_saturation == (files[i].depth > 1));
     if (files[i].depth > 1)
       g_assert_cmpfloat (a->header.saturation, ==, most_of (&files[i]));
@@ -73,9 +70,9 @@ test_gap_filled (void)
     for (int y = 0; y < mib->height; y++)
       for (int x = 0; x < mib->width; x++) {
         int more = cases[i].more_cols;
-        gboolean gap = (x >= cases[i].first_col && x < cases[i].first_col + cases[i].cols) ||
-                       (more > 0 && x >= more && x < more + cases[i].cols) ||
-                       (y >= cases[i].first_row && y < cases[i].first_row + cases[i].rows);
+        gboolean gap = (x >= cases[i].first_col && x < cases[i].first_col + cases[i].cols)
+                       || (more > 0 && x >= more && x < more + cases[i].cols)
+                       || (y >= cases[i].first_row && y < cases[i].first_row + cases[i].rows);
         g_assert_cmpint (a->header.mask[y * mib->width + x], ==, gap);
       }
     assert_warned (a, "between the chips");
@@ -119,11 +116,7 @@ test_flyback_and_series (void)
   }
   save_hdr (folder, "x.hdr", 12, 4, "");
   for (int opened = 0; opened < 3; opened++) {
-    g_autofree char *any = g_build_filename (folder,
-                                             opened == 0   ? "x7.mib"
-                                             : opened == 1 ? "x10.mib"
-                                                           : "x.hdr",
-                                             NULL);
+    g_autofree char *any = g_build_filename (folder, opened == 0 ? "x7.mib" : opened == 1 ? "x10.mib" : "x.hdr", NULL);
     a = open_good (any, NULL);
     g_assert_cmpint (a->scan_rows, ==, 3);
     g_assert_cmpint (a->scan_cols, ==, 4);
@@ -147,8 +140,7 @@ test_series_gaps (void)
   part.number = 9;
   g_autofree char *third = save_mib (folder, "s3.mib", &part);
   SbAcquisitionOptions whole = scan_of (4, 3);
-  assert_refused (first, &whole, SB_ERROR_IO, "Frames 4 to 7 are missing before", "s3.mib", "1 complete rows",
-                  NULL);
+  assert_refused (first, &whole, SB_ERROR_IO, "Frames 4 to 7 are missing before", "s3.mib", "1 complete rows", NULL);
   SbAcquisition *a = open_good (first, &partial);
   g_assert_cmpint (acquisition_positions (a), ==, 3);
   assert_known (a, 0, 4, 0, 4095);
@@ -237,8 +229,7 @@ test_refused (void)
     put_text (bytes, cases[i].header);
     put_zeros (bytes, 2000);
     g_autofree char *path = save_bytes (folder, "x.mib", bytes);
-    assert_refused (path, NULL, strstr (cases[i].says, "alone") ? SB_ERROR_IO : SB_ERROR_DATA, "x.mib",
-                    cases[i].says, NULL);
+    assert_refused (path, NULL, strstr (cases[i].says, "alone") ? SB_ERROR_IO : SB_ERROR_DATA, "x.mib", cases[i].says, NULL);
   }
   drop_folder (folder);
 }
@@ -280,38 +271,10 @@ test_real (void)
       79,
       49561,
       { 39, 52 } },
-    { "unpacked/003_merlin_test_roi_sig256x64_nav4x2_hot_pixel_52x_39y.hdr",
-      { 0 },
-      { 2, 4 },
-      64,
-      256,
-      77,
-      44684,
-      { 39, 52 } },
-    { "unpacked/Quad_1_Frame_CounterDepth_1_Rows_256.mib",
-      { 1, 1 },
-      { 1, 1 },
-      512,
-      512,
-      10331,
-      5123217,
-      { 0, 0 } },
-    { "unpacked/Single_1_Frame_CounterDepth_12_Rows_256.mib",
-      { 1, 1 },
-      { 1, 1 },
-      256,
-      256,
-      28911,
-      13438299,
-      { 108, 200 } },
-    { "unpacked/Single_1_Frame_CounterDepth_1_Rows_256.mib",
-      { 1, 1 },
-      { 1, 1 },
-      256,
-      256,
-      2398,
-      1090452,
-      { 0, 0 } },
+    { "unpacked/003_merlin_test_roi_sig256x64_nav4x2_hot_pixel_52x_39y.hdr", { 0 }, { 2, 4 }, 64, 256, 77, 44684, { 39, 52 } },
+    { "unpacked/Quad_1_Frame_CounterDepth_1_Rows_256.mib", { 1, 1 }, { 1, 1 }, 512, 512, 10331, 5123217, { 0, 0 } },
+    { "unpacked/Single_1_Frame_CounterDepth_12_Rows_256.mib", { 1, 1 }, { 1, 1 }, 256, 256, 28911, 13438299, { 108, 200 } },
+    { "unpacked/Single_1_Frame_CounterDepth_1_Rows_256.mib", { 1, 1 }, { 1, 1 }, 256, 256, 2398, 1090452, { 0, 0 } },
     { "example.mib", { 1, 2 }, { 1, 2 }, 256, 256, 4173074, 1885214228, { 2, 253 } },
   };
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {

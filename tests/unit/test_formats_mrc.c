@@ -63,11 +63,9 @@ test_modes (void)
     int mode, bytes;
     SbDtype dtype;
     guint32 most;
-  } modes[] = { { 0, 1, SB_I16, 127 },
-                { 1, 2, SB_I16, 32767 },
-                { 2, 4, SB_F32, 1 << 20 },
-                { 6, 2, SB_U16, 65535 },
-                { 12, 2, SB_F32, 2047 } };
+  } modes[] = {
+    { 0, 1, SB_I16, 127 }, { 1, 2, SB_I16, 32767 }, { 2, 4, SB_F32, 1 << 20 }, { 6, 2, SB_U16, 65535 }, { 12, 2, SB_F32, 2047 }
+  };
   SbAcquisitionOptions options = scan_of (2, 3);
   char *folder = new_folder ();
   for (guint i = 0; i < G_N_ELEMENTS (modes); i++)
@@ -93,16 +91,10 @@ test_half (void)
   static const struct {
     guint16 bits;
     float value;
-  } numbers[] = { { 0x3c00, 1 },
-                  { 0xc000, -2 },
-                  { 0x7bff, 65504 },
-                  { 0x0001, 0x1p-24f },
-                  { 0x03ff, 0x1.ff8p-15f },
-                  { 0x0400, 0x1p-14f },
-                  { 0x3555, 0x1.554p-2f },
-                  { 0x7c00, INFINITY },
-                  { 0xfc00, -INFINITY },
-                  { 0x8000, 0 } };
+  } numbers[] = {
+    { 0x3c00, 1 },        { 0xc000, -2 },          { 0x7bff, 65504 },    { 0x0001, 0x1p-24f },  { 0x03ff, 0x1.ff8p-15f },
+    { 0x0400, 0x1p-14f }, { 0x3555, 0x1.554p-2f }, { 0x7c00, INFINITY }, { 0xfc00, -INFINITY }, { 0x8000, 0 }
+  };
   SbAcquisitionOptions options = scan_of (2, 3);
   char *folder = new_folder ();
   for (int big = 0; big < 2; big++) {
@@ -160,11 +152,9 @@ test_scan_notes (void)
   char *folder = new_folder ();
   g_autofree char *path = save_mrc (folder, "20241021_00405_movie.mrc", &mrc);
   assert_refused (path, NULL, SB_ERROR_ARGUMENT, "scan_shape", NULL);
-  write_info (
-      folder,
-      "Instrument Accelerating Voltage (V)     = 300000\nScan - Enable     = Enable\nScan - Type = Raster\n"
-      "Scan - ROI Enable = Disable\nScan - ROI Size X = 9\nScan - Size X    = 3\nScan - Size Y  = 2\n"
-      "Specimen Pixel Size X (nanometers) = 0.05\nSpecimen Pixel Size Y (nanometers) = -1\n");
+  write_info (folder, "Instrument Accelerating Voltage (V)     = 300000\nScan - Enable     = Enable\nScan - Type = Raster\n"
+                      "Scan - ROI Enable = Disable\nScan - ROI Size X = 9\nScan - Size X    = 3\nScan - Size Y  = 2\n"
+                      "Specimen Pixel Size X (nanometers) = 0.05\nSpecimen Pixel Size Y (nanometers) = -1\n");
   SbAcquisition *a = open_good (path, NULL);
   g_assert_cmpint (a->scan_rows, ==, 2);
   g_assert_cmpint (a->scan_cols, ==, 3);
@@ -173,21 +163,16 @@ test_scan_notes (void)
   g_assert_true (isnan (a->header.step[0]));
   g_assert_cmpint (a->header.files->len, ==, 2);
   acquisition_free (a);
-  write_info (
-      folder,
-      "Scan - Enable = Enable\nScan - Type = Raster\nScan - ROI Enable = Enable\nScan - ROI Type = Raster\n"
-      "Scan - ROI Size X = 2\nScan - ROI Size Y = 3\nScan - Size X = 30\nScan - Size Y = 20\n");
+  write_info (folder, "Scan - Enable = Enable\nScan - Type = Raster\nScan - ROI Enable = Enable\nScan - ROI Type = Raster\n"
+                      "Scan - ROI Size X = 2\nScan - ROI Size Y = 3\nScan - Size X = 30\nScan - Size Y = 20\n");
   a = open_good (path, NULL);
   g_assert_cmpint (a->scan_rows, ==, 3);
   acquisition_free (a);
-  write_info (folder,
-              "Scan - Enable = Enable\nScan - Type = XY File\nScan - Size X = 3\nScan - Size Y = 2\n");
+  write_info (folder, "Scan - Enable = Enable\nScan - Type = XY File\nScan - Size X = 3\nScan - Size Y = 2\n");
   assert_refused (path, NULL, SB_ERROR_DATA, "XY File", "not line by line", NULL);
   SbAcquisitionOptions options = scan_of (2, 3);
   acquisition_free (open_good (path, &options));
-  write_info (
-      folder,
-      "Scan - Enable = Enable\nScan - Size X = nan\nScan - Size Y = -2\nScan - Size X = 1e300\n====\n=\n");
+  write_info (folder, "Scan - Enable = Enable\nScan - Size X = nan\nScan - Size Y = -2\nScan - Size X = 1e300\n====\n=\n");
   assert_refused (path, NULL, SB_ERROR_ARGUMENT, "scan_shape", NULL);
   drop_folder (folder);
 }

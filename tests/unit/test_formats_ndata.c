@@ -14,8 +14,7 @@ static GByteArray *
 array (const char *shape)
 {
   GByteArray *to = g_byte_array_new ();
-  g_autofree char *header =
-      g_strdup_printf ("{'descr': '<u2', 'fortran_order': False, 'shape': %s, }\n", shape);
+  g_autofree char *header = g_strdup_printf ("{'descr': '<u2', 'fortran_order': False, 'shape': %s, }\n", shape);
   put_bytes (to, "\x93NUMPY\x01\x00", 8);
   put_int (to, strlen (header), 2, FALSE);
   put_text (to, header);
@@ -143,8 +142,7 @@ static void
 test_npz (void)
 {
   char *folder = new_folder ();
-  const Entry entries[] = { { "frames.npy", array ("(6, 4, 5)"), 0 },
-                            { "note.txt", text ("PK\5\6, not the end"), 0 } };
+  const Entry entries[] = { { "frames.npy", array ("(6, 4, 5)"), 0 }, { "note.txt", text ("PK\5\6, not the end"), 0 } };
   g_autoptr (GByteArray) bytes = make_zip (entries, 2, FALSE, "made by a test");
   g_autofree char *path = save_bytes (folder, "x.npz", bytes);
   SbAcquisitionOptions options = scan_of (2, 3);
@@ -176,34 +174,29 @@ test_calibration (void)
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
     char scale[G_ASCII_DTOSTR_BUF_SIZE];
     g_ascii_dtostr (scale, sizeof scale, cases[i].scale);
-    g_autofree char *json =
-        g_strdup_printf ("{\"dimensional_calibrations\": [{\"offset\": 0.0, \"scale\": 0.025, \"units\": "
-                         "\"nm\"}, {\"offset\": 0, \"scale\": "
-                         "0.05, \"units\": \"nm\"}, {\"scale\": %s, \"units\": \"%s\"}, {\"scale\": %s, "
-                         "\"units\": \"%s\"}], \"metadata\": "
-                         "{\"instrument\": {\"high_tension\": 60000, \"ImageScanned\": {\"C10\": 1e-8}}}}",
-                         scale, cases[i].units, scale, cases[i].units);
+    g_autofree char *json = g_strdup_printf ("{\"dimensional_calibrations\": [{\"offset\": 0.0, \"scale\": 0.025, \"units\": "
+                                             "\"nm\"}, {\"offset\": 0, \"scale\": "
+                                             "0.05, \"units\": \"nm\"}, {\"scale\": %s, \"units\": \"%s\"}, {\"scale\": %s, "
+                                             "\"units\": \"%s\"}], \"metadata\": "
+                                             "{\"instrument\": {\"high_tension\": 60000, \"ImageScanned\": {\"C10\": 1e-8}}}}",
+                                             scale, cases[i].units, scale, cases[i].units);
     g_autoptr (GByteArray) bytes = make_ndata (json, FALSE);
     g_autofree char *path = save_bytes (folder, "x.ndata", bytes);
     SbAcquisition *a = open_good (path, NULL);
     g_assert_cmpfloat (a->header.energy, ==, 60);
     g_assert_cmpfloat (fabs (a->header.step[0] - 0.25), <, 1e-12);
     g_assert_cmpfloat (fabs (a->header.step[1] - 0.5), <, 1e-12);
-    double sampling =
-        isnan (a->header.sampling) ? a->header.reciprocal * optics_wavelength (60) * 1e3 : a->header.sampling;
-    g_assert_true (isnan (cases[i].sampling) ? isnan (sampling)
-                                             : fabs (sampling / cases[i].sampling - 1) < 1e-9);
+    double sampling = isnan (a->header.sampling) ? a->header.reciprocal * optics_wavelength (60) * 1e3 : a->header.sampling;
+    g_assert_true (isnan (cases[i].sampling) ? isnan (sampling) : fabs (sampling / cases[i].sampling - 1) < 1e-9);
     acquisition_free (a);
   }
-  static const char *const odd[] = {
-    "",
-    "[]",
-    "{\"dimensional_calibrations\": 3}",
-    "{\"metadata\": []}",
-    "{\"a\": 1e999}",
-    "{\"dimensional_calibrations\": [1, null, {}, {\"scale\": \"x\", \"units\": 4}]}",
-    "[[[[[[[[[[[[[[[[[[[[[[[[[[[[[["
-  };
+  static const char *const odd[] = { "",
+                                     "[]",
+                                     "{\"dimensional_calibrations\": 3}",
+                                     "{\"metadata\": []}",
+                                     "{\"a\": 1e999}",
+                                     "{\"dimensional_calibrations\": [1, null, {}, {\"scale\": \"x\", \"units\": 4}]}",
+                                     "[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[" };
   for (guint i = 0; i < G_N_ELEMENTS (odd); i++) {
     g_autoptr (GByteArray) bytes = make_ndata (odd[i], FALSE);
     g_autofree char *path = save_bytes (folder, "x.ndata", bytes);

@@ -31,8 +31,7 @@ put_frame (GByteArray *to, const Tvips *t, int index)
     memcpy (to->data + from + 68, at->data, 8);
   }
   for (int i = 0; i < PIXELS; i++)
-    put_int (to, index < 0 ? 0xeeee : known (index, i, t->bits == 8 ? 255 : 65535), (gsize)t->bits / 8,
-             FALSE);
+    put_int (to, index < 0 ? 0xeeee : known (index, i, t->bits == 8 ? 255 : 65535), (gsize)t->bits / 8, FALSE);
 }
 
 static void
@@ -112,8 +111,7 @@ test_positions (void)
           assert_warned (a, "are left out");
         acquisition_free (a);
         for (int part = 1; part < 6; part++) {
-          g_autofree char *name = g_strdup_printf ("x_%03d.tvips", part),
-                          *old = g_build_filename (folder, name, NULL);
+          g_autofree char *name = g_strdup_printf ("x_%03d.tvips", part), *old = g_build_filename (folder, name, NULL);
           g_remove (old);
         }
       }
@@ -136,8 +134,7 @@ test_missing (void)
   const Tvips t = { 2, 8, 60, FALSE, 3, 4 };
   SbAcquisitionOptions options = scan_of (3, 4);
   char *folder = new_folder ();
-  g_autofree char *path = save_tvips (folder, &t, 0, 12, 0, 4),
-                  *second = g_build_filename (folder, "x_001.tvips", NULL);
+  g_autofree char *path = save_tvips (folder, &t, 0, 12, 0, 4), *second = g_build_filename (folder, "x_001.tvips", NULL);
   g_remove (second);
   assert_refused (path, &options, SB_ERROR_IO, "x_001.tvips is missing", "1 complete rows", NULL);
   g_remove (path);

@@ -169,7 +169,7 @@ take_half (Member *member, const PassesScene *scene, SbSpectrum *whole, int rank
 {
   double unit = 1.0 / RADIUS;
   g_autofree gint64 *row_start = g_new0 (gint64, DETECTOR + 1);
-  g_autofree double *row_x = g_new (double, DETECTOR), *pixel_y = g_new (double, DETECTOR * DETECTOR);
+  g_autofree double *row_x = g_new (double, DETECTOR), *pixel_y = g_new (double, DETECTOR *DETECTOR);
   SbkPixels pixels = { 0, 0, row_start, row_x, pixel_y, whole->edge_width };
   gint64 seen = 0, first = -1;
   for (gint64 r = 0; r < DETECTOR; r++) {
@@ -200,8 +200,9 @@ take_half (Member *member, const PassesScene *scene, SbSpectrum *whole, int rank
   member->spectrum.n_pixels = pixels.n_pixels;
   const SbkBackend *backend = whole->engine->backend;
   g_assert_cmpint (backend->spectrum_read (whole->g, first, pixels.n_pixels, g, &failure), ==, SBK_OK);
-  g_assert_cmpint (backend->spectrum_from_values (member->spectrum.engine->context, &member->spectrum.g, &pixels, &band, g,
-                                                  &failure), ==, SBK_OK);
+  g_assert_cmpint (
+      backend->spectrum_from_values (member->spectrum.engine->context, &member->spectrum.g, &pixels, &band, g, &failure), ==,
+      SBK_OK);
   g_assert_true (spectrum_set_frame (&member->spectrum, &whole->frame, NULL));
 }
 

@@ -82,20 +82,18 @@ test_scale_bar (void)
   } cases[] = {
     { 100, 100, 0.02, 0.02, 400, 400, 0.005, 0.5, 50 }, /* 120 pixels are 0.6 nm */
     { 50, 100, 0.04, 0.02, 400, 400, 0.005, 0.5, 50 },  /* square pixels on the picture */
-    { 100, 50, 0.02, 0.04, 400, 400, 0.005, 0.5, 50 },
-    { 512, 512, 1, 1, 512, 512, 1, 100, 50 },           /* 153.6 nm */
-    { 1300, 1300, 0.1, 0.1, 1300, 1300, 0.1, 20, 100 }, /* 39 nm; large letters */
-    { 10, 2000, 0.1, 0.1, 20, 4000, 0.05, 50, 100 },    /* magnified no further than the longer side allows */
+    { 100, 50, 0.02, 0.04, 400, 400, 0.005, 0.5, 50 },  { 512, 512, 1, 1, 512, 512, 1, 100, 50 }, /* 153.6 nm */
+    { 1300, 1300, 0.1, 0.1, 1300, 1300, 0.1, 20, 100 },                                           /* 39 nm; large letters */
+    { 10, 2000, 0.1, 0.1, 20, 4000, 0.05, 50, 100 }, /* magnified no further than the longer side allows */
   };
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
     gint64 rows = 0, cols = 0;
     g_autofree float *x = g_new0 (float, cases[i].rows *cases[i].cols);
-    g_autofree guint8 *rgb = picture_image (x, cases[i].rows, cases[i].cols, cases[i].step_row,
-                                            cases[i].step_col, "rad", &rows, &cols);
+    g_autofree guint8 *rgb = picture_image (x, cases[i].rows, cases[i].cols, cases[i].step_row, cases[i].step_col, "rad", &rows,
+                                            &cols);
     g_assert_cmpint (rows, ==, cases[i].out_rows + cases[i].strip);
     g_assert_cmpint (cols, ==, cases[i].out_cols);
-    g_assert_cmpint (bar_length (rgb, cases[i].out_rows, rows, cols), ==,
-                     lrint (cases[i].length / cases[i].pixel));
+    g_assert_cmpint (bar_length (rgb, cases[i].out_rows, rows, cols), ==, lrint (cases[i].length / cases[i].pixel));
   }
 }
 
@@ -136,8 +134,7 @@ make_calibrated (Calibrated *made, gint64 rows, gint64 cols)
   made->pattern = (SbPattern){
     .rows = rows, .cols = cols, .mean = g_new0 (double, rows *cols), .bad = g_new0 (guint8, rows * cols)
   };
-  made->calibration =
-      (SbCalibration){ .centre = { 40, 50 }, .radius = 20, .sampling = 1, .curl_rotation = NAN };
+  made->calibration = (SbCalibration){ .centre = { 40, 50 }, .radius = 20, .sampling = 1, .curl_rotation = NAN };
   for (int i = 0; i < SB_ROTATION_STEPS; i++) {
     made->calibration.scan_angle[i] = 10 * i;
     for (int o = 0; o < 2; o++)
@@ -166,8 +163,7 @@ find_colour (const guint8 *rgb, gint64 rows, gint64 cols, gint64 first_row, guin
   for (gint64 r = first_row; r < rows; r++)
     for (gint64 c = 0; c < cols; c++)
       if (pixel (rgb, cols, r, c) == colour) {
-        found = (Found){ found.n + 1, MIN (found.top, r), MAX (found.bottom, r), MIN (found.left, c),
-                         MAX (found.right, c) };
+        found = (Found){ found.n + 1, MIN (found.top, r), MAX (found.bottom, r), MIN (found.left, c), MAX (found.right, c) };
       }
   return found;
 }
@@ -176,21 +172,13 @@ find_colour (const guint8 *rgb, gint64 rows, gint64 cols, gint64 first_row, guin
 static void
 test_circle (void)
 {
-  enum {
-    PANEL = 460,
-    ORANGE = 0xe69f00,
-    SKY = 0x56b4e9,
-    BLUE = 0x0072b2,
-    BAD = 0xcc3311,
-    BELOW_LEGEND = 110
-  };
+  enum { PANEL = 460, ORANGE = 0xe69f00, SKY = 0x56b4e9, BLUE = 0x0072b2, BAD = 0xcc3311, BELOW_LEGEND = 110 };
   Calibrated made;
   gint64 rows, cols;
   make_calibrated (&made, 100, 100);
   made.pattern.bad[0] = 1;
   g_autofree guint8 *rgb = picture_calibration (&made.pattern, &made.calibration, 20, &rows, &cols);
-  Found circle = find_colour (rgb, rows, cols, BELOW_LEGEND, ORANGE),
-        bad = find_colour (rgb, rows, cols, BELOW_LEGEND, BAD);
+  Found circle = find_colour (rgb, rows, cols, BELOW_LEGEND, ORANGE), bad = find_colour (rgb, rows, cols, BELOW_LEGEND, BAD);
   double zoom = PANEL / 100.0;
   g_assert_cmpfloat (fabs ((double)(circle.right - circle.left) - 40 * zoom), <, 4);
   g_assert_cmpfloat (fabs ((double)(circle.bottom - circle.top) - 40 * zoom), <, 4);
@@ -198,8 +186,7 @@ test_circle (void)
   g_assert_cmpint (bad.n, >, 10);
   g_assert_cmpfloat (fabs ((double)(circle.left + circle.right) / 2 - (double)bad.left - 50.5 * zoom), <, 2);
   g_assert_cmpfloat (fabs ((double)(circle.top + circle.bottom) / 2 - (double)bad.top - 40.5 * zoom), <, 2);
-  g_assert_cmpint (find_colour (rgb, rows, cols, BELOW_LEGEND, SKY).n, ==,
-                   0); /* the semi-angle is where it should be */
+  g_assert_cmpint (find_colour (rgb, rows, cols, BELOW_LEGEND, SKY).n, ==, 0); /* the semi-angle is where it should be */
   g_assert_cmpint (find_colour (rgb, rows, cols, BELOW_LEGEND, BLUE).n, >, 100);
   g_autofree guint8 *other = picture_calibration (&made.pattern, &made.calibration, 15, &rows, &cols);
   Found dashed = find_colour (other, rows, cols, BELOW_LEGEND, SKY);
@@ -242,8 +229,7 @@ test_odd_calibrations (void)
       for (int i = 0; i < SB_ROTATION_STEPS; i++)
         made.calibration.scan_agreement[0][i] = made.calibration.scan_agreement[1][i] = values[v];
       made.pattern.mean[0] = values[v];
-      g_autofree guint8 *rgb =
-          picture_calibration (&made.pattern, &made.calibration, values[v], &rows, &cols);
+      g_autofree guint8 *rgb = picture_calibration (&made.pattern, &made.calibration, values[v], &rows, &cols);
       g_assert_nonnull (rgb);
       g_assert_cmpint (rows, >, 600);
       free_calibrated (&made);

@@ -11,14 +11,38 @@
 static void
 check_contract (const SbResult *result)
 {
-  static const char *const texts[] = { "version", "backend", "branch.chosen", "method", "values.C10.unit",
-                                       "values.phi12.title", "coordinates.units", "acquisition.path", "acquisition.dtype" };
-  static const char *const numbers[] = {
-    "agreement", "agreement_zero", "gain", "noise_ratio", "measured_share", "branch.skewness", "calibration.radius",
-    "calibration.sampling", "calibration.rotation", "passes.value", "passes.gradient", "passes.hessian", "seconds.load",
-    "seconds.prepare", "seconds.calibrate", "seconds.fit", "seconds.reconstruct", "values.C10.value", "values.C10.error",
-    "values.C10.defocus", "values.C12.error", "values.phi12.error", "values.phi12.degrees", "values.depth.error",
-    "coordinates.C56b", "coordinates.depth", "acquisition.bright_field_pixels", "acquisition.band_frequencies" };
+  static const char *const texts[] = {
+    "version",           "backend",          "branch.chosen",    "method", "values.C10.unit", "values.phi12.title",
+    "coordinates.units", "acquisition.path", "acquisition.dtype"
+  };
+  static const char *const numbers[] = { "agreement",
+                                         "agreement_zero",
+                                         "gain",
+                                         "noise_ratio",
+                                         "measured_share",
+                                         "branch.skewness",
+                                         "calibration.radius",
+                                         "calibration.sampling",
+                                         "calibration.rotation",
+                                         "passes.value",
+                                         "passes.gradient",
+                                         "passes.hessian",
+                                         "seconds.load",
+                                         "seconds.prepare",
+                                         "seconds.calibrate",
+                                         "seconds.fit",
+                                         "seconds.reconstruct",
+                                         "values.C10.value",
+                                         "values.C10.error",
+                                         "values.C10.defocus",
+                                         "values.C12.error",
+                                         "values.phi12.error",
+                                         "values.phi12.degrees",
+                                         "values.depth.error",
+                                         "coordinates.C56b",
+                                         "coordinates.depth",
+                                         "acquisition.bright_field_pixels",
+                                         "acquisition.band_frequencies" };
   for (guint i = 0; i < G_N_ELEMENTS (texts); i++)
     if (!json_is_string (look (result, texts[i])))
       g_error ("%s is no text", texts[i]);

@@ -11,8 +11,13 @@
 #define GB 1000000000.0
 
 /* 1024 x 1024 scan points, a disk of 15 pixels, uint16. */
-static const SbPlanned large = { .positions = 1024 * 1024, .n_pixels = 707, .n_q = 520000, .widest = 31, .upsampling = 1,
-                                 .column = 2 << 20, .columns = (guint64)1046 << 21 };
+static const SbPlanned large = { .positions = 1024 * 1024,
+                                 .n_pixels = 707,
+                                 .n_q = 520000,
+                                 .widest = 31,
+                                 .upsampling = 1,
+                                 .column = 2 << 20,
+                                 .columns = (guint64)1046 << 21 };
 
 static SbEngine *
 engine_of (guint64 memory)

@@ -128,9 +128,13 @@ static void
 test_read_hostile (void)
 {
   static const char *const texts[] = {
-    "{}", "[]", "3", "{\"coordinates\": 5, \"acquisition\": [], \"calibration\": \"x\"}",
+    "{}",
+    "[]",
+    "3",
+    "{\"coordinates\": 5, \"acquisition\": [], \"calibration\": \"x\"}",
     "{\"coordinates\": {\"C10\": \"5\", \"C12a\": null, \"depth\": []}, \"acquisition\": {\"energy\": {}, \"step\": [1]}}",
-    "{\"calibration\": {\"centre\": [1], \"orientation\": \"sideways\", \"rotation\": true}}" };
+    "{\"calibration\": {\"centre\": [1], \"orientation\": \"sideways\", \"rotation\": true}}"
+  };
   for (guint i = 0; i < G_N_ELEMENTS (texts); i++) {
     json_t *info = json_loads (texts[i], JSON_DECODE_ANY, NULL);
     SbOptics found;

@@ -143,9 +143,10 @@ test_empty_frames (void)
     SbResult *result = run (path, NULL, o, pipeline_run, &error);
     g_assert_no_error (error);
     assert_finite (result);
-    g_assert_true (warned (result, row ? "17 of 238 frames are empty; the first is frame 0"
-                                       : "1 of 238 frames is empty: frame 40."));
-    g_assert_true (warned (result, "The first scan row holds 0 % of the counts of the others: give scan_region 1,0,13,17") == row);
+    g_assert_true (
+        warned (result, row ? "17 of 238 frames are empty; the first is frame 0" : "1 of 238 frames is empty: frame 40."));
+    g_assert_true (warned (result, "The first scan row holds 0 % of the counts of the others: give scan_region 1,0,13,17")
+                   == row);
     result_free (result);
     options_free (o);
   }

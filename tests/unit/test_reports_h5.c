@@ -113,8 +113,8 @@ test_masked_or_saturated (void)
   H5Dclose (set);
   H5Sclose (space);
   space = H5Screate_simple (2, two, NULL);
-  set = H5Dcreate2 (file, "/entry/instrument/detector/detectorSpecific/pixel_mask", H5T_STD_U32LE, space, links,
-                    H5P_DEFAULT, H5P_DEFAULT);
+  set = H5Dcreate2 (file, "/entry/instrument/detector/detectorSpecific/pixel_mask", H5T_STD_U32LE, space, links, H5P_DEFAULT,
+                    H5P_DEFAULT);
   H5Dwrite (set, H5T_NATIVE_UINT32, H5S_ALL, H5S_ALL, H5P_DEFAULT, map);
   H5Dclose (set);
   H5Sclose (space);
@@ -212,7 +212,8 @@ test_dangling_links (void)
   put_number (file, "/entry/instrument/detector/detectorSpecific/ntrigger", 1, "");
   H5Fclose (file);
   put_data_file (folder, 1, 0, 4, 1);
-  g_autofree char *path = path_of ("x_master.h5"), *second = path_of ("x_data_000002.h5"), *third = path_of ("x_data_000003.h5");
+  g_autofree char *path = path_of ("x_master.h5"), *second = path_of ("x_data_000002.h5"),
+                  *third = path_of ("x_data_000003.h5");
   g_remove (second);
   g_remove (third);
   SbAcquisition *a = open_good (path, &shape);

@@ -36,7 +36,8 @@ typedef struct Outcome {
 
 /* coordinate (NULL: none) of so many radians; rotation NAN: to be found. */
 static Outcome
-outcome (const char *coordinate, double radians, Mounting mounting, double rotation, const char *orientation, const char *branch)
+outcome (const char *coordinate, double radians, Mounting mounting, double rotation, const char *orientation,
+         const char *branch)
 {
   static const gint64 shape[4] = { SCAN_ROWS, SCAN_COLS, SIDE, SIDE };
   static const double steps[4] = { 0.4, 0.4, 30.0 / 10, 30.0 / 10 };

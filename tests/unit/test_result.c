@@ -13,8 +13,7 @@ static const double hard_numbers[] = { 0.1,  0.1 + 0.2, 1.0 / 3, 6.02214076e23, 
                                        -2.5, 4,         1e22,    123456789.123456789, 5e-324 };
 
 static SbArray *
-add_array (SbResult *result, const char *name, int n_dims, const gint64 *shape, double step,
-           const char *axis_unit)
+add_array (SbResult *result, const char *name, int n_dims, const gint64 *shape, double step, const char *axis_unit)
 {
   gint64 n = 1;
   for (int i = 0; i < n_dims; i++)
@@ -40,11 +39,11 @@ make_result (void)
     json_array_append_new (numbers, json_real (hard_numbers[i]));
   json_object_set_new (result->info, "numbers", numbers);
   json_object_set_new (result->info, "values",
-                       json_pack ("{s:{s:f,s:n,s:s}, s:{s:f,s:f,s:s}}", "C10", "value", 6.068, "error",
-                                  "unit", "nm", "depth", "value", 0.1 + 0.2, "error", 0.25, "unit", "nm"));
-  json_object_set_new (result->info, "calibration",
-                       json_pack ("{s:[f,f],s:b,s:i,s:{s:s}}", "centre", 36.0, 35.25, "given", 1, "frames",
-                                  2500, "inner", "a/b", "text"));
+                       json_pack ("{s:{s:f,s:n,s:s}, s:{s:f,s:f,s:s}}", "C10", "value", 6.068, "error", "unit", "nm", "depth",
+                                  "value", 0.1 + 0.2, "error", 0.25, "unit", "nm"));
+  json_object_set_new (
+      result->info, "calibration",
+      json_pack ("{s:[f,f],s:b,s:i,s:{s:s}}", "centre", 36.0, 35.25, "given", 1, "frames", 2500, "inner", "a/b", "text"));
   json_object_set_new (result->info, "coordinates", json_pack ("{s:f,s:s}", "C10", -8.7, "units", "rad"));
   json_object_set_new (result->info, "parameters", json_pack ("{s:f}", "semiangle", 30.0));
   json_object_set_new (result->info, "warnings", json_pack ("[s]", "“Quotes”, \"quotes\" and a\nline."));
@@ -129,8 +128,7 @@ test_json (void)
   SbResult *made = make_result ();
   g_assert_true (result_save (made, path, "json", FALSE, &error));
   g_assert_true (g_file_get_contents (path, &text, NULL, NULL));
-  g_assert_true (g_str_has_prefix (
-      text, "{\n  \"numbers\": [0.1, 0.30000000000000004, 0.3333333333333333, 6.02214076e+23"));
+  g_assert_true (g_str_has_prefix (text, "{\n  \"numbers\": [0.1, 0.30000000000000004, 0.3333333333333333, 6.02214076e+23"));
   g_assert_true (g_str_has_suffix (text, "\n}\n"));
   SbResult *read = result_open (path, &error);
   g_assert_no_error (error);
@@ -205,8 +203,7 @@ test_foreign (void)
   remove_path (path);
   assert_refused (path, "check the name");
   const char *examples = g_getenv ("SB_EXAMPLES");
-  g_autofree char *film =
-      g_strconcat (examples != NULL ? examples : ".", "/acquisitions/film_master.h5", NULL);
+  g_autofree char *film = g_strconcat (examples != NULL ? examples : ".", "/acquisitions/film_master.h5", NULL);
   if (g_file_test (film, G_FILE_TEST_EXISTS))
     assert_refused (film, "not a result");
   else

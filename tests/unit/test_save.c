@@ -12,8 +12,7 @@
 #include "core/result.h"
 
 static const char *const run_suffixes[] = { "_result.h5", "_phase.tif", "_phase.png", "_fit.json", NULL };
-static const char *const calibration_suffixes[] = { "_calibration.h5", "_calibration.png",
-                                                    "_calibration.json", NULL };
+static const char *const calibration_suffixes[] = { "_calibration.h5", "_calibration.png", "_calibration.json", NULL };
 
 static SbResult *
 make_run (float value)
@@ -33,8 +32,7 @@ static SbResult *
 make_calibration (void)
 {
   SbResult *result = result_new ();
-  result_add (result, "mean_pattern", "mean pattern", "counts", g_new0 (float, 16), 2,
-              (const gint64[]){ 4, 4 });
+  result_add (result, "mean_pattern", "mean pattern", "counts", g_new0 (float, 16), 2, (const gint64[]){ 4, 4 });
   result_add_picture (result, "picture", "calibration", g_malloc0 (5 * 6 * 3), 5, 6);
   json_object_set_new (result->info, "calibration", json_object ());
   json_object_set_new (result->info, "version", json_string ("0.1.0"));
@@ -188,8 +186,7 @@ test_calibration_names (Folder *folder, gconstpointer data)
   SbResult *calibration = make_calibration ();
   g_assert_true (result_save_all (calibration, &folder->options, "a_master.h5", NULL));
   assert_written (folder->path, "a", calibration_suffixes);
-  g_assert_true (
-      result_save_all (calibration, &folder->options, "a_master.h5", NULL)); /* its own files are replaced */
+  g_assert_true (result_save_all (calibration, &folder->options, "a_master.h5", NULL)); /* its own files are replaced */
   assert_written (folder->path, "a", calibration_suffixes);
   result_free (calibration);
 }
@@ -197,9 +194,7 @@ test_calibration_names (Folder *folder, gconstpointer data)
 static void
 test_foreign (Folder *folder, gconstpointer data)
 {
-  static const char *const contents[] = {
-    "", "text", "{\"version\": \"1\"}", "\x89PNG\r\n\x1a\n", "II*", "\x89HDF\r\n\x1a\n"
-  };
+  static const char *const contents[] = { "", "text", "{\"version\": \"1\"}", "\x89PNG\r\n\x1a\n", "II*", "\x89HDF\r\n\x1a\n" };
   for (guint s = 0; run_suffixes[s] != NULL; s++)
     for (guint i = 0; i < G_N_ELEMENTS (contents); i++) {
       g_autoptr (GError) error = NULL;
@@ -328,8 +323,7 @@ test_full_disk (Folder *folder, gconstpointer data)
 static void
 test_wrong_places (Folder *folder, gconstpointer data)
 {
-  g_autofree char *file = g_build_filename (folder->path, "file", NULL),
-                  *below = g_build_filename (file, "x.json", NULL);
+  g_autofree char *file = g_build_filename (folder->path, "file", NULL), *below = g_build_filename (file, "x.json", NULL);
   g_autofree char *missing = g_build_filename (folder->path, "none", "x.json", NULL);
   g_assert_true (g_file_set_contents (file, "x", 1, NULL));
   const struct {

@@ -26,8 +26,7 @@ read_frames (const Simulated *s, SbAcquisition **acquisition)
   g_assert_true (a->format->read (a->reader, 0, a->header.frames, raw, &error));
   g_assert_no_error (error);
   for (gsize i = 0; i < n; i++)
-    frames[i] =
-        a->header.dtype == SB_U16 ? ((const guint16 *)(gpointer)raw)[i] : ((const guint32 *)(gpointer)raw)[i];
+    frames[i] = a->header.dtype == SB_U16 ? ((const guint16 *)(gpointer)raw)[i] : ((const guint32 *)(gpointer)raw)[i];
   *acquisition = a;
   return frames;
 }
@@ -36,8 +35,7 @@ read_frames (const Simulated *s, SbAcquisition **acquisition)
 static double
 aperture_squared (double row, double col, double sampling, double width, gboolean soft)
 {
-  double alpha2 = (row * row + col * col) * sampling * sampling,
-         a = (30 * 30 - alpha2) / (2 * 30 * width) + 0.5;
+  double alpha2 = (row * row + col * col) * sampling * sampling, a = (30 * 30 - alpha2) / (2 * 30 * width) + 0.5;
   if (!soft)
     a = alpha2 <= 30 * 30 * (1 + 1e-9);
   a = CLAMP (a, 0, 1);
@@ -58,8 +56,7 @@ check_vacuum (const char *specimen, gboolean soft, int fine, double tolerance)
   s->simulation.thickness = 2;
   s->simulation.dose = 0;
   s->calibration.sampling = fine * sampling;
-  s->calibration.centre[0] =
-      fine == 1 ? 23 : 23.5; /* four frequencies in a pixel: half a pixel off is whole again */
+  s->calibration.centre[0] = fine == 1 ? 23 : 23.5; /* four frequencies in a pixel: half a pixel off is whole again */
   s->calibration.centre[1] = 24;
   simulated_run (s, 2);
   g_autofree double *frames = read_frames (s, &a);
@@ -145,14 +142,11 @@ test_headers (void)
     sum += frames[i];
   g_assert_cmpfloat (fabs (sum / n / 5000 - 1), <, 0.01); /* all but what is scattered beyond the detector */
 
-  g_autofree char *path = simulated_path (s, ".json"), *image = simulated_path (s, "_truth.npy"),
-                  *bytes = NULL;
+  g_autofree char *path = simulated_path (s, ".json"), *image = simulated_path (s, "_truth.npy"), *bytes = NULL;
   gsize size;
   json_t *json = json_load_file (path, 0, NULL);
-  g_assert_cmpfloat_with_epsilon (json_number_value (json_object_get (json, "scan_step_angstrom")), 0.8,
-                                  1e-12);
-  g_assert_cmpfloat_with_epsilon (
-      json_number_value (json_object_get (json_object_get (json, "truth"), "depth")), 5, 1e-12);
+  g_assert_cmpfloat_with_epsilon (json_number_value (json_object_get (json, "scan_step_angstrom")), 0.8, 1e-12);
+  g_assert_cmpfloat_with_epsilon (json_number_value (json_object_get (json_object_get (json, "truth"), "depth")), 5, 1e-12);
   g_assert_cmpuint (json_object_size (json_object_get (json, "truth")), ==, SB_N_COORDINATES);
   json_decref (json);
   g_assert_true (g_file_get_contents (image, &bytes, &size, NULL));
@@ -348,8 +342,7 @@ test_xyz (void)
     { "1\nLattice=\"9 0 0 0 8 0 0 0 5\"\nC 0 0 0\n", "9 x 8" },
   };
   Simulated *s = simulated_new ("file", 8, 1, 24);
-  g_autofree char *path = simulated_path (s, ".xyz"), *truth = simulated_path (s, "_truth.npy"),
-                  *bytes = NULL;
+  g_autofree char *path = simulated_path (s, ".xyz"), *truth = simulated_path (s, "_truth.npy"), *bytes = NULL;
   simulated_set (&s->simulation.atoms, path);
   refused (s, SB_ERROR_IO, "no file of atoms");
   for (guint i = 0; i < G_N_ELEMENTS (bad); i++) {

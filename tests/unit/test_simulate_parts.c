@@ -25,9 +25,7 @@ test_factors (void)
   static const double k[4] = { 0, 0.5, 1.5, 3 };
   for (guint i = 0; i < G_N_ELEMENTS (golden); i++)
     for (int j = 0; j < 4; j++)
-      g_assert_cmpfloat (
-          fabs (potential_factor (potential_find (golden[i].name), k[j] * k[j]) / golden[i].f[j] - 1), <,
-          2e-6);
+      g_assert_cmpfloat (fabs (potential_factor (potential_find (golden[i].name), k[j] * k[j]) / golden[i].f[j] - 1), <, 2e-6);
   /* Mott and Bethe: for large k, f -> 2 Z / (a0 (4 pi^2) k^2) with a0 in angstrom; and f falls all the way.
    */
   for (int n = 1; n <= SB_N_ELEMENTS; n++) {
@@ -70,11 +68,9 @@ test_random (void)
     g_assert_cmpfloat (fabs (squares - mu), <, 6 * sqrt ((mu + 2 * mu * mu) / N));
     g_assert_cmpfloat (fabs (cubes - mu), <, 6 * sqrt ((mu + 25 * mu * mu + 15 * mu * mu * mu) / N));
   }
-  SbRandom a = random_stream (5, 0), b = random_stream (5, 1), c = random_stream (6, 0),
-           again = random_stream (5, 0);
+  SbRandom a = random_stream (5, 0), b = random_stream (5, 1), c = random_stream (6, 0), again = random_stream (5, 0);
   double first = random_uniform (&a);
-  g_assert_true (first == random_uniform (&again) && first != random_uniform (&b)
-                 && first != random_uniform (&c));
+  g_assert_true (first == random_uniform (&again) && first != random_uniform (&b) && first != random_uniform (&c));
   g_assert_cmpfloat (random_poisson (&a, 0), ==, 0);
 }
 
@@ -115,9 +111,9 @@ test_specimens (void)
   g_assert_cmpuint (columns->atoms->len % 8, ==, 0);
   for (guint i = 0; i < columns->atoms->len; i++)
     for (guint j = 0; j < i - i % 8; j++)
-      g_assert_cmpfloat (apart (&g_array_index (columns->atoms, SbAtom, i),
-                                &g_array_index (columns->atoms, SbAtom, j), recipe.cell, TRUE),
-                         >=, 1.8);
+      g_assert_cmpfloat (
+          apart (&g_array_index (columns->atoms, SbAtom, i), &g_array_index (columns->atoms, SbAtom, j), recipe.cell, TRUE), >=,
+          1.8);
   specimen_free (columns);
 }
 
@@ -129,12 +125,10 @@ test_encode (void)
     for (gsize element = 2; element <= 4; element += 2) {
       const unsigned values[5] = { 0, 4, (unsigned)element, 0, 2 };
       gsize size = sizes[s] * element;
-      g_autofree guint8 *in = g_malloc (size), *out = g_malloc (size),
-                        *stored = g_malloc (encode_bound (size, element));
+      g_autofree guint8 *in = g_malloc (size), *out = g_malloc (size), *stored = g_malloc (encode_bound (size, element));
       SbRandom random = random_stream (9, s);
       for (gsize i = 0; i < size; i++)
-        in[i] = i % element == 0 ? (guint8)(256 * random_uniform (&random))
-                                 : (guint8)(2 * random_uniform (&random));
+        in[i] = i % element == 0 ? (guint8)(256 * random_uniform (&random)) : (guint8)(2 * random_uniform (&random));
       gsize n = encode_frame (in, sizes[s], element, stored);
       SbChunkCodec codec;
       GError *error = NULL;

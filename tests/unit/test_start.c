@@ -80,7 +80,7 @@ test_every_name (void)
     g_assert_true (resolve (&start, text, NULL, NULL, NULL, &error));
     near (start.start.x[i], i < SB_N_CHI ? edge (coordinate_order (i)) : 1);
   }
-  for (int t = 0, at = 0; t < SB_N_TERMS; at += optics_terms[t].m > 0 ? 2 : 1, t++) {
+  for (int t = 0, at = 0; t<SB_N_TERMS; at += optics_terms[t].m> 0 ? 2 : 1, t++) {
     if (optics_terms[t].m == 0)
       continue;
     SbStart start;

@@ -268,7 +268,10 @@ result_save (JNIEnv *env, jclass type, jlong result, jbyteArray path, jbyteArray
   return status;
 }
 
-#define NATIVE(name, signature, function) { (char *)name, (char *)signature, (void *)function }
+#define NATIVE(name, signature, function)                                                                                      \
+  {                                                                                                                            \
+    (char *)name, (char *)signature, (void *)function                                                                          \
+  }
 
 static const JNINativeMethod natives[] = {
   NATIVE ("abi", "()I", lib_abi),
