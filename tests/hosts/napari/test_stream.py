@@ -1,5 +1,6 @@
 """Frames that arrive while one looks: the pattern and the image are refined, the end equals the file, cancel works."""
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -42,20 +43,49 @@ def test_growing_file_gives_the_same_bits(tmp_path, frames, sample, run_cli):
     opening = {"scan_shape": "36,36", "detector_shape": "36,36", "dtype": "uint16"}
     stream = Stream(session(), FileFeed(str(path), opening), "run", opening, OPTICS)
     task = Task(stream.work).start()
-    looks, patterns = 0, 0
+    looks, patterns, seen = 0, 0, 0
     while not task.done:
-        if stream.pushed:
-            gate.release()
         looks += stream.take_look("ssb") is not None
         patterns += stream.take_look("mean_pattern") is not None
-        threading.Event().wait(0.05)
+        if min(looks, patterns) > seen:
+            seen += 1
+            gate.release()
+        threading.Event().wait(0.02)
+    gate.release()
     writer.join(30)
     assert task.error is None
-    assert looks >= 2 and patterns >= 2
+    assert seen >= 3
     assert stream.pushed == 36 * 36
     run_cli("run", sample, "--semiangle", "30")
     theirs = sideband.open_result(str(tmp_path / "columns_result.h5")).array("phase")
     assert np.array_equal(task.value.arrays["phase"], theirs)
+
+
+def test_the_last_frames_are_seen_though_no_more_come(tmp_path, frames, monkeypatch):
+    """Frames that come just after a look are in the next one, not only once others follow."""
+    monkeypatch.setattr("napari_sideband._stream._LOOK_SECONDS", 2.0)
+    path = tmp_path / "scan.raw"
+    opening = {"scan_shape": "36,36", "detector_shape": "36,36", "dtype": "uint16"}
+    path.write_bytes(frames[:3].tobytes())
+    stream = Stream(session(), FileFeed(str(path), opening), "run", opening, OPTICS)
+    task = Task(stream.work).start()
+
+    def look_of(rows):
+        wanted = frames[:rows].mean(axis=(0, 1))
+        until = time.monotonic() + 30
+        while time.monotonic() < until and not task.done:
+            look = stream.take_look("mean_pattern")
+            if look is not None and np.allclose(look, wanted, rtol=1e-5):
+                return True
+            threading.Event().wait(0.01)
+        return False
+
+    first = look_of(3)
+    with open(path, "ab") as file:
+        file.write(frames[3:5].tobytes())
+    second = look_of(5)
+    task.cancel()
+    assert task.join(20) and first and second
 
 
 def test_cancel_while_waiting_for_frames(tmp_path, frames):

@@ -40,6 +40,7 @@ class Stream:
         self._lock = threading.Lock()
         self._looks: dict[str, np.ndarray] = {}
         self._look_time = 0.0
+        self._looked = 0  # frames that the last images were of
         self.step: Any = None  # of the scan, in angstrom
         self.pushed = 0
 
@@ -66,9 +67,9 @@ class Stream:
     def _look(self, acquisition: Any) -> None:
         """Images of what is there. They are only looks: what fails in one does not end the stream."""
         now = time.monotonic()
-        if now - self._look_time < _LOOK_SECONDS:
+        if self._looked == self.pushed or now - self._look_time < _LOOK_SECONDS:
             return
-        self._look_time = now
+        self._looked, self._look_time = self.pushed, now
         self._keep(acquisition, PATTERN, PATTERN)
         known = self._parameters.get(COEFFICIENTS)
         self._keep(acquisition, PHASE, f"{PHASE} {known}" if known else PHASE) or self._keep(acquisition, SUM, SUM)
@@ -91,11 +92,11 @@ class Stream:
         while self.pushed < self.total:
             task.check()
             arrived = min(self.feed.arrived(), self.total)
-            if arrived <= self.pushed:
+            if arrived > self.pushed:
+                self._push(acquisition, arrived, task)
+            else:
                 task.wait(_WAIT)
-                continue
-            self._push(acquisition, arrived, task)
-            self._look(acquisition)
+            self._look(acquisition)  # also while nothing comes: the last frames may have come too soon after a look
         task.check()
         acquisition.finish()
         return run_command(task, self.session, self.command, acquisition, self._parameters, share=(0.5, 1.0))
