@@ -99,47 +99,65 @@ ranks_end (SbRanks *ranks, gboolean done, GError **error)
 
 /* Bytes that lie in an exchange may not be freed while it goes on, and nobody can take it back: the session ends with it. */
 static gboolean
-wait_for (SbRanks *ranks, SbMpiExchange *exchange, GError **error)
+look_at (SbRanks *ranks, SbMpiExchange *exchange, gboolean *done, GError **error)
 {
   char message[SB_MPI_MESSAGE] = "";
-  for (guint polls = 0;; polls++) {
-    int done = ranks->mpi->test (exchange, message);
-    if (done > 0)
+  int state = ranks->mpi->test (exchange, message);
+  *done = state > 0;
+  if (state > 0)
+    return TRUE;
+  if (state < 0) {
+    ranks->broken = TRUE;
+    g_usleep (CAUSE_US); /* the watch may know why */
+    return watch_fault (ranks->watch, NULL)
+               ? fail_with (ranks, error)
+               : sb_fail (error, SB_ERROR_BACKEND, "MPI failed (%s); start the program again.", message);
+  }
+  if (progress_cancelled (ranks->progress) || watch_fault (ranks->watch, NULL)) {
+    ranks->broken = TRUE;
+    return fail_with (ranks, error);
+  }
+  return TRUE;
+}
+
+static gboolean
+wait_for (SbRanks *ranks, SbMpiExchange *exchange, GError **error)
+{
+  gboolean done = FALSE;
+  for (guint polls = 0; look_at (ranks, exchange, &done, error); polls++) {
+    if (done)
       return TRUE;
-    if (done < 0) {
-      ranks->broken = TRUE;
-      g_usleep (CAUSE_US); /* the watch may know why */
-      return watch_fault (ranks->watch, NULL)
-                 ? fail_with (ranks, error)
-                 : sb_fail (error, SB_ERROR_BACKEND, "MPI failed (%s); start the program again.", message);
-    }
-    if (progress_cancelled (ranks->progress) || watch_fault (ranks->watch, NULL)) {
-      ranks->broken = TRUE;
-      return fail_with (ranks, error);
-    }
     if (polls < EAGER_POLLS)
       g_thread_yield ();
     else
       g_usleep (PAUSE_US);
   }
+  return FALSE;
+}
+
+static SbMpiExchange *
+start (SbRanks *ranks, guint32 tag, gconstpointer send, const gsize *send_n, const gsize *send_at, gpointer recv,
+       const gsize *recv_n, const gsize *recv_at, GError **error)
+{
+  char message[SB_MPI_MESSAGE] = "";
+  SbMpiExchange *exchange = NULL;
+  if (ranks->broken)
+    fail_with (ranks, error);
+  else if ((exchange = ranks->mpi->start ((int)(tag % 32768), send, send_n, send_at, recv, recv_n, recv_at, message)) == NULL) {
+    ranks->broken = TRUE;
+    sb_fail (error, SB_ERROR_BACKEND, "MPI failed (%s); start the program again.", message);
+  }
+  return exchange;
 }
 
 gboolean
 ranks_exchange (SbRanks *ranks, SbRanksUse use, gconstpointer send, const gsize *send_n, const gsize *send_at, gpointer recv,
                 const gsize *recv_n, const gsize *recv_at, GError **error)
 {
-  char message[SB_MPI_MESSAGE] = "";
-  if (ranks->broken)
-    return fail_with (ranks, error);
-  SbMpiExchange *exchange = ranks->mpi->start ((int)(ranks->sequence++ % 32768), send, send_n, send_at, recv, recv_n, recv_at,
-                                               message);
-  if (exchange == NULL) {
-    ranks->broken = TRUE;
-    return sb_fail (error, SB_ERROR_BACKEND, "MPI failed (%s); start the program again.", message);
-  }
-  for (int r = 0; r < ranks->size; r++)
+  SbMpiExchange *exchange = start (ranks, ranks->sequence++, send, send_n, send_at, recv, recv_n, recv_at, error);
+  for (int r = 0; exchange != NULL && r < ranks->size; r++)
     ranks->sent[use] += r != ranks->rank ? send_n[r] : 0;
-  return wait_for (ranks, exchange, error);
+  return exchange != NULL && wait_for (ranks, exchange, error);
 }
 
 gboolean
@@ -165,6 +183,47 @@ ranks_gather (SbRanks *ranks, SbRanksUse use, gpointer data, const gsize *place,
     from[r] = other ? place[r + 1] - place[r] : 0;
   }
   return ranks_exchange (ranks, use, data, to, at, data, from, place, error);
+}
+
+/* ---- letters ---- */
+
+/* The tag is that of the exchange to come: none goes on while letters do. */
+static gboolean
+letter_start (SbRanks *ranks, SbLetter *letter, int peer, gpointer data, gsize bytes, gboolean send, GError **error)
+{
+  gsize *n = g_new0 (gsize, 2 * (gsize)ranks->size), *none = n + ranks->size;
+  n[peer] = bytes;
+  letter->lists = n;
+  letter->exchange = start (ranks, ranks->sequence, data, send ? n : none, none, data, send ? none : n, none, error);
+  if (send)
+    ranks->sent[RANKS_OTHER] += bytes;
+  if (letter->exchange == NULL)
+    g_clear_pointer (&letter->lists, g_free);
+  return letter->exchange != NULL;
+}
+
+gboolean
+letter_send (SbRanks *ranks, SbLetter *letter, int peer, gpointer data, gsize bytes, GError **error)
+{
+  return letter_start (ranks, letter, peer, data, bytes, TRUE, error);
+}
+
+gboolean
+letter_receive (SbRanks *ranks, SbLetter *letter, int peer, gpointer data, gsize bytes, GError **error)
+{
+  return letter_start (ranks, letter, peer, data, bytes, FALSE, error);
+}
+
+gboolean
+letter_look (SbRanks *ranks, SbLetter *letter, gboolean *done, GError **error)
+{
+  if (!look_at (ranks, letter->exchange, done, error))
+    return FALSE;
+  if (*done) {
+    letter->exchange = NULL;
+    g_clear_pointer (&letter->lists, g_free);
+  }
+  return TRUE;
 }
 
 /* ---- sums ---- */

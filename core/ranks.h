@@ -60,6 +60,21 @@ typedef enum SbCombine { RANKS_SUM_DOUBLE, RANKS_SUM_WHOLE /* guint64 */, RANKS_
 /* Number by number over all ranks, in the order of the ranks: the same bits in all of them, however they are connected. */
 gboolean ranks_combine (SbRanks *ranks, SbRanksUse use, SbCombine how, gpointer values, gsize n, GError **error);
 
+/* ---- letters: between two ranks, while the others do something else ---- */
+
+/* On its way: exchange is not NULL. */
+typedef struct SbLetter {
+  SbMpiExchange *exchange;
+  gsize *lists;
+} SbLetter;
+
+/* Begin to send data to another rank, or to receive what that rank sends, of just as many bytes, in the order in which it
+ * sends it. data stays where it is and as it is until letter_look says that it is done. */
+gboolean letter_send (SbRanks *ranks, SbLetter *letter, int peer, gpointer data, gsize bytes, GError **error);
+gboolean letter_receive (SbRanks *ranks, SbLetter *letter, int peer, gpointer data, gsize bytes, GError **error);
+/* Looks without waiting. FALSE as ranks_exchange: the letter is lost, and its bytes may still be in use by others. */
+gboolean letter_look (SbRanks *ranks, SbLetter *letter, gboolean *done, GError **error);
+
 /* ---- watch ---- */
 
 typedef struct SbFault {

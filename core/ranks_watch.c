@@ -69,8 +69,8 @@ take_fault (SbWatch *watch, int rank, int code, gboolean lost, guint32 job, cons
 static void
 lose (SbWatch *watch, SbLine *line, const char *how)
 {
-  g_autofree char *text = g_strdup_printf ("Rank %d on %s (process %d) %s, so that all ranks stopped without a result; start "
-                                           "the run again.",
+  g_autofree char *text = g_strdup_printf ("Rank %d on %s (process %d) %s, so that all ranks stopped; start the same command "
+                                           "again.",
                                            line->rank, line->host, (int)line->pid, how);
   if (watch->woken > 0 && watch->looked - watch->woken < PATIENCE)
     _exit (1);         /* this process was stopped: the others have given it up and told the user */

@@ -13,7 +13,8 @@ typedef struct SbCommand {
   const char *help;  /* one sentence; ends with a full stop */
   gboolean needs_data;
   const char *files;                 /* the row that takes any number of files where a host has them; NULL: none */
-  gboolean own_files;                /* it writes them itself */
+  gboolean own_files;                /* it writes them itself; of several ranks rank 0 runs it alone: */
+  gboolean deals_out;                /* but for one that hands its work out to them itself */
   const SbParamGroup *const *groups; /* NULL-terminated */
   SbResult *(*run) (SbWork *work, const SbOptions *options, SbProgress *progress, GError **error);
 } SbCommand;

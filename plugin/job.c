@@ -48,17 +48,18 @@ run_command (sb_job *job, GError **error)
   return result;
 }
 
-/* All ranks do a command together and end alike; the first of them writes. What writes its files as it goes it does alone. */
+/* All ranks do a command together and end alike; the first of them writes. Of what writes its files as it goes each rank
+ * computes on its own what it is handed out, or the first does all. */
 static SbResult *
 run_together (sb_job *job, SbRanks *ranks, GError **error)
 {
   SbEngine *engine = job->session->engine;
   const SbReduce *reduce = engine->reduce;
   SbResult *result = NULL;
-  gboolean alone = job->command->own_files;
+  gboolean alone = job->command->own_files, idle = alone && !job->command->deals_out && ranks->rank > 0;
   if (ranks_begin (ranks, &job->progress, error)) {
     engine->reduce = alone ? NULL : reduce;
-    result = alone && ranks->rank > 0 ? result_new () : run_command (job, error);
+    result = idle ? result_new () : run_command (job, error);
     engine->reduce = reduce;
     if (!ranks_end (ranks, result != NULL, error))
       g_clear_pointer (&result, result_free);

@@ -118,16 +118,29 @@ count (const SbBatch *batch, SbItemState state)
   return n;
 }
 
+SbBatchItem *
+batch_add (SbBatch *batch, char *path)
+{
+  SbBatchItem *item = g_new0 (SbBatchItem, 1);
+  item->index = batch->items->len;
+  item->path = path;
+  item->shift[0] = item->shift[1] = item->correlation = NAN;
+  g_ptr_array_add (batch->items, item);
+  return item;
+}
+
+guint
+batch_jobs (const SbBatch *batch)
+{
+  return (guint)CLAMP (batch->call->batch->jobs, 1, (gint64)MAX (batch->items->len, 1));
+}
+
 static gboolean
 list_items (SbBatch *batch, GError **error)
 {
   g_autoptr (GPtrArray) paths = batch_inputs (batch->call->batch->inputs, batch->call->acquisition, error);
-  for (guint i = 0; paths != NULL && i < paths->len; i++) {
-    SbBatchItem *item = g_new0 (SbBatchItem, 1);
-    item->path = g_strdup (paths->pdata[i]);
-    item->shift[0] = item->shift[1] = item->correlation = NAN;
-    g_ptr_array_add (batch->items, item);
-  }
+  for (guint i = 0; paths != NULL && i < paths->len; i++)
+    batch_add (batch, g_strdup (paths->pdata[i]));
   return paths != NULL;
 }
 
@@ -239,8 +252,17 @@ static gboolean
 run (SbBatch *batch, SbResult *result, GError **error)
 {
   gboolean good = place_open (batch, error) && run_locked (batch, result, error);
+  if (!good && together_lost_here (batch))
+    place_tidy (batch);
   place_close (batch);
   return good;
+}
+
+/* Another rank than 0: its results are files; what is said of the series is rank 0's. */
+static gboolean
+follow (SbBatch *batch, GError **error)
+{
+  return together_join (batch, error) && (batch->together == NULL || workers_follow (batch, error));
 }
 
 /* ---- the prediction ---- */
@@ -294,14 +316,20 @@ pipeline_batch (SbWork *work, const SbBatchCall *call, SbProgress *progress, GEr
   g_mutex_init (&batch.lock);
   json_object_set_new (call->parameters, "precision", json_string (work->engine->precise ? "double" : "single"));
   GError *local = NULL;
-  gboolean good = list_items (&batch, &local)
-                  && (call->batch->dry_run ? dry_run (&batch, result, &local) : run (&batch, result, &local));
-  if (good)
+  gboolean follows = together_follows (&batch), good;
+  if (follows)
+    good = follow (&batch, &local);
+  else
+    good = list_items (&batch, &local)
+           && (call->batch->dry_run ? dry_run (&batch, result, &local) : run (&batch, result, &local));
+  together_dismiss (&batch);
+  if (good && !follows)
     finish_info (&batch, result);
-  else {
+  else if (!good) {
     g_propagate_error (error, local);
     g_clear_pointer (&result, result_free);
   }
+  together_free (batch.together);
   g_ptr_array_unref (batch.items);
   g_ptr_array_unref (batch.warnings);
   g_clear_error (&batch.fatal);

@@ -8,6 +8,7 @@ typedef enum SbItemState { ITEM_WAITING, ITEM_DONE, ITEM_FAILED } SbItemState;
 
 /* One acquisition of the series. */
 typedef struct SbBatchItem {
+  guint index;
   char *path;   /* absolute */
   char *name;   /* its own among all of the series: what its files are called by */
   char *prefix; /* absolute; its result is <prefix>_result.h5 */
@@ -20,6 +21,17 @@ typedef struct SbBatchItem {
   double correlation;
   double megabytes, seconds; /* predicted */
 } SbBatchItem;
+
+/* What became of an acquisition where it was computed. */
+typedef struct SbOutcome {
+  SbBatchItem *item;
+  gboolean done, fatal; /* fatal: the reason would stop every other one */
+  GError *error;
+  double seconds;
+  int rank;
+} SbOutcome;
+
+typedef struct SbTogether SbTogether;
 
 typedef struct SbBatch {
   SbEngine *engine;
@@ -37,13 +49,17 @@ typedef struct SbBatch {
   gint64 stack_shape[3];
   gint64 stack_overlap[4]; /* row, col, rows, cols that every image of the stack covers */
   gint64 began;
-  GMutex lock; /* of all below */
+  SbTogether *together; /* with other ranks; NULL: not, or not yet */
+  gboolean led;         /* rank 0 told the others what there is, or that there is nothing */
+  GMutex lock;          /* of all below */
   guint next, ended;
   gboolean seeking; /* the first one that can be fitted: its aberrations hold for all */
   GError *fatal;    /* what stops all */
 } SbBatch;
 
 void item_free (gpointer item);
+SbBatchItem *batch_add (SbBatch *batch, char *path); /* takes the path */
+guint batch_jobs (const SbBatch *batch);
 void batch_warn (SbBatch *batch, const char *format, ...) G_GNUC_PRINTF (2, 3);
 gboolean batch_first_only (const SbBatch *batch); /* aberrations of the first one hold for all */
 
@@ -54,6 +70,7 @@ GPtrArray *batch_inputs (const char *inputs, const SbAcquisitionOptions *options
 /* ---- place.c: where files go, and who may write there ---- */
 gboolean place_open (SbBatch *batch, GError **error);  /* names, folder, lock, leftovers of a kill */
 gboolean place_names (SbBatch *batch, GError **error); /* names only: nothing is written */
+void place_tidy (const SbBatch *batch);                /* leftovers of processes that are gone */
 void place_close (SbBatch *batch);
 
 /* ---- log.c: a line of JSON for each thing that happened, in <prefix>_log.jsonl ---- */
@@ -75,6 +92,30 @@ gboolean one_run (SbBatch *batch, SbBatchItem *item, SbEngine *engine, gboolean 
 
 /* ---- workers.c: all of them, `jobs` at a time ---- */
 gboolean workers_run (SbBatch *batch, GError **error);
+/* On another rank than 0: what rank 0 hands out. */
+gboolean workers_follow (SbBatch *batch, GError **error);
+/* Notes what became of one and tells it; the error stays the caller's. */
+void item_end (SbBatch *batch, const SbOutcome *outcome);
+/* The next one that waits; NULL: none does, or nothing more shall start. Holding the lock. */
+SbBatchItem *item_take (SbBatch *batch);
+
+/* ---- together.c, talk.c: among the processes that a launcher started together ---- */
+/* Rank 0 tells the others what the series is, and waits for their calls from now on. Nothing where there are no others. */
+gboolean together_lead (SbBatch *batch, GError **error);
+/* Rank 0, whatever happened: where it came to no series the others end in order. */
+void together_dismiss (SbBatch *batch);
+/* Another rank: waits for the series; batch->together stays NULL where there is none. */
+gboolean together_join (SbBatch *batch, GError **error);
+gboolean together_follows (const SbBatch *batch); /* this is another rank than 0 */
+/* Rank 0: answers those that called, without waiting. FALSE: a rank is lost, or the user cancelled. */
+gboolean together_step (SbBatch *batch, GError **error);
+gboolean together_over (const SbBatch *batch); /* nobody will call any more */
+/* Another rank, any thread: tells what became of the one before (item NULL: there was none) and fetches the next. NULL with
+ * an error: as together_step. */
+SbBatchItem *together_next (SbBatch *batch, const SbOutcome *ended, GError **error);
+/* A rank is lost, or all were cancelled, and all ran on this machine: their process ids mean something here. */
+gboolean together_lost_here (const SbBatch *batch);
+void together_free (SbTogether *together);
 
 /* ---- table.c, table_files.c ---- */
 json_t *table_make (const SbBatch *batch);

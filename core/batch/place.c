@@ -193,8 +193,8 @@ clear_leftover (const char *folder, const char *name, GHashTable *ours)
     unlink (left);
 }
 
-static void
-clear_leftovers (const SbBatch *batch)
+void
+place_tidy (const SbBatch *batch)
 {
   g_autofree char *folder = g_path_get_dirname (batch->prefix);
   GDir *listing = g_dir_open (folder, 0, NULL);
@@ -220,7 +220,7 @@ place_open (SbBatch *batch, GError **error)
     batch->lock_file = -1;
     return FALSE;
   }
-  clear_leftovers (batch);
+  place_tidy (batch);
   return TRUE;
 }
 

@@ -3,7 +3,7 @@
 #include "core/batch/inside.h"
 #include "core/error.h"
 
-enum { WAIT_MS = 50 };
+enum { WAIT_MS = 50, CALL_MS = 5 /* where other ranks call */ };
 
 typedef struct Worker {
   SbBatch *batch;
@@ -16,9 +16,9 @@ typedef struct Worker {
 /* ---- one after the other: what happened to each ---- */
 
 static void
-log_item (SbBatch *batch, const SbBatchItem *item, gint64 started)
+log_item (SbBatch *batch, const SbOutcome *outcome)
 {
-  double seconds = (double)(g_get_monotonic_time () - started) * 1e-6;
+  const SbBatchItem *item = outcome->item;
   const char *event = item->state == ITEM_FAILED ? "failed" : item->kept ? "kept" : "done";
   json_t *fields = json_pack ("{s:s}", "name", item->name);
   json_t *agreement = item->info != NULL ? json_object_get (item->info, "agreement") : NULL;
@@ -26,12 +26,14 @@ log_item (SbBatch *batch, const SbBatchItem *item, gint64 started)
     json_object_set_new (fields, "message", json_string (item->message));
   if (agreement != NULL)
     json_object_set (fields, "agreement", agreement);
+  if (batch->together != NULL)
+    json_object_set_new (fields, "rank", json_integer (outcome->rank));
   if (!item->kept)
-    json_object_set_new (fields, "seconds", json_real (seconds));
+    json_object_set_new (fields, "seconds", json_real (outcome->seconds));
   log_line (batch, event, fields);
   g_autofree char *told = item->message != NULL ? sb_text ("%s: failed: %s", item->name, item->message)
                           : item->kept          ? sb_text ("%s: finished before.", item->name)
-                                                : sb_text ("%s: done in %.1f s.", item->name, seconds);
+                                                : sb_text ("%s: done in %.1f s.", item->name, outcome->seconds);
   g_info ("%u of %u, %s", batch->ended, batch->items->len, told);
 }
 
@@ -43,37 +45,38 @@ take_reference (SbBatch *batch, const SbBatchItem *item)
   batch->reference_key = g_strdup (json_string_value (json_object_get (stamp, "key")));
 }
 
-/* Takes the error. Cancelled is not failed: the acquisition waits for the next run. */
-static void
-item_end (SbBatch *batch, SbBatchItem *item, gboolean done, gboolean fatal, GError *error, gint64 started)
+/* Cancelled is not failed: the acquisition waits for the next run. */
+void
+item_end (SbBatch *batch, const SbOutcome *outcome)
 {
+  SbBatchItem *item = outcome->item;
+  const GError *error = outcome->error;
   g_mutex_lock (&batch->lock);
-  gboolean cancelled = !done && g_error_matches (error, SB_ERROR, SB_ERROR_CANCELLED);
+  gboolean cancelled = !outcome->done && g_error_matches (error, SB_ERROR, SB_ERROR_CANCELLED);
   batch->ended++;
-  if (done)
+  if (outcome->done)
     item->state = ITEM_DONE;
-  if (done && batch->seeking && batch->reference == NULL)
+  if (outcome->done && batch->seeking && batch->reference == NULL)
     take_reference (batch, item);
-  if (!done && !cancelled) {
+  if (!outcome->done && !cancelled) {
     item->state = ITEM_FAILED;
     item->message = g_utf8_make_valid (error != NULL ? error->message : "It failed without saying why.", -1);
   }
   if (!cancelled)
-    log_item (batch, item, started);
-  if ((fatal || cancelled) && batch->fatal == NULL && error != NULL)
+    log_item (batch, outcome);
+  if ((outcome->fatal || cancelled) && batch->fatal == NULL && error != NULL)
     batch->fatal = g_error_copy (error);
   g_mutex_unlock (&batch->lock);
-  g_clear_error (&error);
 }
 
 static void
-run_item (SbBatch *batch, SbBatchItem *item, SbEngine *engine, SbProgress *progress)
+run_item (Worker *worker, SbOutcome *outcome)
 {
-  GError *error = NULL;
-  gboolean fatal = FALSE;
+  SbBatch *batch = worker->batch;
   gint64 started = g_get_monotonic_time ();
-  gboolean done = one_run (batch, item, engine, FALSE, batch->reference, progress, &fatal, &error);
-  item_end (batch, item, done, fatal, error, started);
+  outcome->done = one_run (batch, outcome->item, worker->engine, FALSE, batch->reference, &worker->progress, &outcome->fatal,
+                           &outcome->error);
+  outcome->seconds = (double)(g_get_monotonic_time () - started) * 1e-6;
 }
 
 /* Holding the lock. While the first one is sought whose aberrations hold for all, it is the last one to start. */
@@ -83,31 +86,71 @@ more_to_start (const SbBatch *batch)
   return batch->fatal == NULL && batch->next < batch->items->len && !(batch->seeking && batch->reference != NULL);
 }
 
-/* The next acquisition that waits; NULL: none, or nothing more shall start. */
-static SbBatchItem *
-next_item (Worker *worker)
+SbBatchItem *
+item_take (SbBatch *batch)
 {
-  SbBatch *batch = worker->batch;
   SbBatchItem *item = NULL;
-  g_mutex_lock (&batch->lock);
   while (item == NULL && more_to_start (batch)) {
     item = batch->items->pdata[batch->next++];
     if (item->state != ITEM_WAITING)
       item = NULL;
   }
-  worker->busy = item != NULL;
+  return item;
+}
+
+/* The next one for this worker; NULL: none. */
+static SbBatchItem *
+take_next (SbBatch *batch)
+{
+  g_mutex_lock (&batch->lock);
+  SbBatchItem *item = item_take (batch);
   g_mutex_unlock (&batch->lock);
   return item;
+}
+
+/* From rank 0, which is told what became of the one before. */
+static SbBatchItem *
+fetch_next (SbBatch *batch, const SbOutcome *ended)
+{
+  g_autoptr (GError) error = NULL;
+  SbBatchItem *item = together_next (batch, ended, &error);
+  g_mutex_lock (&batch->lock);
+  if (error != NULL && batch->fatal == NULL)
+    batch->fatal = g_steal_pointer (&error);
+  g_mutex_unlock (&batch->lock);
+  return item;
+}
+
+/* FALSE: nothing more for this worker. */
+static gboolean
+go_on (Worker *worker, SbOutcome *outcome)
+{
+  SbBatch *batch = worker->batch;
+  SbBatchItem *next;
+  if (together_follows (batch))
+    next = fetch_next (batch, outcome);
+  else {
+    if (outcome->item != NULL)
+      item_end (batch, outcome);
+    next = take_next (batch);
+  }
+  g_atomic_int_set (&worker->progress.permyriad, 0);
+  g_clear_error (&outcome->error);
+  *outcome = (SbOutcome){ .item = next };
+  g_mutex_lock (&batch->lock);
+  worker->busy = next != NULL;
+  g_mutex_unlock (&batch->lock);
+  return next != NULL;
 }
 
 static gpointer
 work (gpointer pointer)
 {
   Worker *worker = pointer;
-  for (SbBatchItem *item; (item = next_item (worker)) != NULL;) {
+  SbOutcome outcome = { 0 };
+  while (go_on (worker, &outcome)) {
     progress_stage (&worker->progress, "load", 0, 1);
-    run_item (worker->batch, item, worker->engine, &worker->progress);
-    g_atomic_int_set (&worker->progress.permyriad, 0);
+    run_item (worker, &outcome);
   }
   return NULL;
 }
@@ -134,18 +177,34 @@ look (SbBatch *batch, Worker *workers, guint n, double *share, const char **stag
   return busy;
 }
 
+/* Another rank is lost, which says more than that the work here was cancelled for it. */
+static void
+give_up (SbBatch *batch, GError *error, Worker *workers, guint n)
+{
+  g_mutex_lock (&batch->lock);
+  g_clear_error (&batch->fatal);
+  batch->fatal = error;
+  g_mutex_unlock (&batch->lock);
+  for (guint i = 0; i < n; i++)
+    progress_cancel (&workers[i].progress);
+}
+
 static void
 watch (SbBatch *batch, Worker *workers, guint n)
 {
   double share = 0;
   const char *stage = NULL;
-  while (look (batch, workers, n, &share, &stage)) {
+  gboolean leads = batch->together != NULL && !together_follows (batch);
+  while (look (batch, workers, n, &share, &stage) || (leads && !together_over (batch))) {
+    GError *error = NULL;
     if (batch->progress != NULL && stage != NULL)
       g_atomic_pointer_set (&batch->progress->stage, stage);
     progress_step (batch->progress, share, NULL);
     for (guint i = 0; i < n && progress_cancelled (batch->progress); i++)
       progress_cancel (&workers[i].progress);
-    g_usleep (WAIT_MS * 1000);
+    if (leads && !together_step (batch, &error))
+      give_up (batch, error, workers, n);
+    g_usleep ((leads ? CALL_MS : WAIT_MS) * 1000);
   }
 }
 
@@ -195,10 +254,19 @@ static void
 find_reference (SbBatch *batch)
 {
   for (guint i = 0; i < batch->items->len && batch->reference == NULL; i++) {
-    gboolean fatal;
-    if (one_run (batch, batch->items->pdata[i], batch->engine, TRUE, NULL, NULL, &fatal, NULL))
-      item_end (batch, batch->items->pdata[i], TRUE, FALSE, NULL, g_get_monotonic_time ());
+    SbOutcome outcome = { .item = batch->items->pdata[i] };
+    outcome.done = one_run (batch, outcome.item, batch->engine, TRUE, NULL, NULL, &outcome.fatal, NULL);
+    if (outcome.done)
+      item_end (batch, &outcome);
   }
+}
+
+static gboolean
+end (SbBatch *batch, gboolean good, GError **error)
+{
+  if (good && batch->fatal != NULL)
+    g_propagate_error (error, g_error_copy (batch->fatal));
+  return good && batch->fatal == NULL;
 }
 
 /* The first one that can be fitted, where the aberrations of one hold for all; then the others. */
@@ -216,8 +284,13 @@ workers_run (SbBatch *batch, GError **error)
     batch->next = 0;
   }
   if (good && batch->fatal == NULL)
-    good = run_all (batch, (guint)CLAMP (batch->call->batch->jobs, 1, (gint64)MAX (batch->items->len, 1)), error);
-  if (good && batch->fatal != NULL)
-    g_propagate_error (error, g_error_copy (batch->fatal));
-  return good && batch->fatal == NULL;
+    good = together_lead (batch, error) && run_all (batch, batch_jobs (batch), error);
+  return end (batch, good, error);
+}
+
+gboolean
+workers_follow (SbBatch *batch, GError **error)
+{
+  progress_stage (batch->progress, "load", 0, 1);
+  return end (batch, run_all (batch, batch_jobs (batch), error), error);
 }

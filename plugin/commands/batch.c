@@ -31,6 +31,7 @@ const SbCommand command_batch = {
   .needs_data = FALSE,
   .files = "inputs",
   .own_files = TRUE,
+  .deals_out = TRUE,
   .groups = groups,
   .run = run,
 };

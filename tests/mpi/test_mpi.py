@@ -217,14 +217,6 @@ def test_interrupt():
     assert not no_results("interrupt")
 
 
-def test_series_is_done_once():
-    """A series writes as it goes: one rank does it, with the same files as alone."""
-    folder = output("series")
-    result = launch.together(2, [COMMAND, "batch", COLUMNS, *KNOWN, "--aberrations", "given", "--coefficients", "C10=6",
-                                 "--output", folder + "/"])
-    assert result["series"]["done"] == 1 and len(no_results("series")) >= 3, result
-
-
 def test_progress():
     """Lines of progress come through mpirun, from one rank only."""
     status, out, err = launch.Run(2, [word for word in words("run", "progress") if word != "--quiet"] + ["--log", "json"]).wait()
