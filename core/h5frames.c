@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/error.h"
+#include "core/h5file.h"
 
 /* More files than a process may have open can belong to one acquisition. */
 enum { MOST_OPEN = 64 };
@@ -36,7 +37,8 @@ h5frames_ensure_open (SbH5Frames *frames, GError **error)
   if (frames->id >= 0)
     return TRUE;
   shut (frames);
-  return sb_fail (error, SB_ERROR_DATA, "%s has no readable dataset %s.", frames->path, frames->dataset);
+  return h5file_check (error)
+         && sb_fail (error, SB_ERROR_DATA, "%s has no readable dataset %s.", frames->path, frames->dataset);
 }
 
 /* ---- what the dataset is ---- */

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "core/error.h"
+#include "core/h5file.h"
 
 static GMutex mutex;
 static H5E_auto2_t saved_printer; /* guarded by mutex */
@@ -16,6 +17,7 @@ void
 h5io_lock (void)
 {
   g_mutex_lock (&mutex);
+  h5file_forget ();
 }
 
 void
@@ -115,30 +117,28 @@ h5io_check_size (const char *path, GError **error)
   return TRUE;
 }
 
-/* A reader needs no file lock, and network drives often refuse one. */
-static hid_t
-open_unlocked (const char *path)
-{
-#if H5_VERSION_GE(1, 12, 1) || (H5_VERSION_GE(1, 10, 7) && !H5_VERSION_GE(1, 12, 0))
-  hid_t access = H5Pcreate (H5P_FILE_ACCESS);
-  hid_t file = H5Pset_file_locking (access, FALSE, TRUE) < 0 ? H5I_INVALID_HID : H5Fopen (path, H5F_ACC_RDONLY, access);
-  H5Pclose (access);
-  if (file >= 0)
-    return file;
-#endif
-  /* Where the host has the file open already, the settings must be its own. */
-  return H5Fopen (path, H5F_ACC_RDONLY, H5P_DEFAULT);
-}
-
 hid_t
 h5io_open_file (const char *path, GError **error)
 {
   if (!h5io_check_size (path, error))
     return H5I_INVALID_HID;
-  hid_t file = open_unlocked (path);
+  hid_t file = h5file_open (path);
   if (file < 0)
     sb_fail (error, SB_ERROR_IO, "%s is not a readable HDF5 file: copy it again.", path);
   return file;
+}
+
+gboolean
+h5io_close_file (hid_t file, gboolean good, GError **error)
+{
+  if (file >= 0)
+    H5Fclose (file);
+  g_autoptr (GError) damage = NULL;
+  if (h5file_check (&damage))
+    return good;
+  g_clear_error (error); /* what went wrong for that reason */
+  g_propagate_error (error, g_steal_pointer (&damage));
+  return FALSE;
 }
 
 gboolean

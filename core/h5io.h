@@ -20,6 +20,9 @@ void h5io_end (void);
 /* Opens for reading; a file that is shorter than its superblock says is an SB_ERROR_IO "... is truncated
  * (have N bytes, needs M bytes): copy it again."; a negative id on failure. */
 hid_t h5io_open_file (const char *path, GError **error);
+/* Closes what was opened (or not); `good`, but FALSE with SB_ERROR_DATA where texts or mappings met since h5io_begin() were
+ * damaged: what was read is not all that the file had. */
+gboolean h5io_close_file (hid_t file, gboolean good, GError **error);
 /* SB_ERROR_IO when the file is shorter than its superblock says; TRUE also where it is no HDF5 file at all.
  * No lock. */
 gboolean h5io_check_size (const char *path, GError **error);

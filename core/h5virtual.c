@@ -132,15 +132,13 @@ h5virtual_read (const char *path, const char *dataset, SbVirtual *virtual, GErro
     good = read_mappings (set, virtual);
     H5Dclose (set);
   }
-  if (file >= 0)
-    H5Fclose (file);
+  gboolean sound = h5io_close_file (file, file >= 0, error);
   h5io_end ();
-  return good || file < 0
-             ? good
-             : sb_fail (error, SB_ERROR_DATA,
-                        "%s: the virtual dataset %s is not made of whole frames in even steps: write it as a plain "
-                        "dataset.",
-                        path, dataset);
+  return good || !sound ? good && sound
+                        : sb_fail (error, SB_ERROR_DATA,
+                                   "%s: the virtual dataset %s is not made of whole frames in even steps: write it as a plain "
+                                   "dataset.",
+                                   path, dataset);
 }
 
 /* Which one of the images; -1: none of them. */

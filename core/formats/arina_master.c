@@ -119,15 +119,15 @@ master_read (const char *path, SbMaster *master, GError **error)
   if (!h5io_begin (error))
     return FALSE;
   hid_t file = h5io_open_file (path, error);
-  gboolean is_master = FALSE;
+  gboolean is_master = FALSE, good = FALSE;
   if (file >= 0) {
     is_master = h5io_exists (file, DETECTOR);
     list_shards (file, path, master);
     read_header (file, master);
-    H5Fclose (file);
+    good = h5io_close_file (file, TRUE, error);
   }
   h5io_end ();
-  if (file < 0)
+  if (!good)
     return FALSE;
   /* One data file alone would be a part of a scan without its mask. */
   g_autofree char *real = is_master ? NULL : find_master (path);

@@ -193,7 +193,7 @@ read_file (const char *path, const char *wanted, Emd *emd, SbHeader *header, GEr
       read_calibration (file, group, emd, header);
       read_prismatic (file, path, emd, header);
     }
-    H5Fclose (file);
+    good = h5io_close_file (file, good, error);
   }
   h5io_end ();
   return good;

@@ -72,7 +72,8 @@ read_file (const char *path, const char *wanted, SbAxis axes[4], SbHeader *heade
       h5walk_shape (file, dataset, &shape);
     if (shape.rank == 3 || shape.rank == 4)
       read_hyperspy (file, dataset, shape.rank, axes, header);
-    H5Fclose (file);
+    if (!h5io_close_file (file, dataset != NULL, error))
+      g_clear_pointer (&dataset, g_free);
   }
   h5io_end ();
   return dataset;

@@ -165,7 +165,7 @@ read_file (const char *path, const char *wanted, Signal *signal, SbAxis axes[4],
       read_axes (file, signal, axes);
       read_beam (file, signal->group, header);
     }
-    H5Fclose (file);
+    good = h5io_close_file (file, good, error);
   }
   h5io_end ();
   return good;

@@ -39,6 +39,7 @@ read_file (const char *path, const char *wanted, char **dataset, int *rank, char
   if (!h5io_begin (error))
     return FALSE;
   hid_t file = h5io_open_file (path, error);
+  gboolean good = FALSE;
   if (file >= 0) {
     g_autoptr (GPtrArray) found = h5find_stacks (file, "/", accept, NULL);
     if (wanted != NULL && wanted[0] != '\0') {
@@ -55,10 +56,10 @@ read_file (const char *path, const char *wanted, char **dataset, int *rank, char
       *rank = shape.rank;
       *properties = h5io_long_text (file, *dataset, "properties");
     }
-    H5Fclose (file);
+    good = h5io_close_file (file, *dataset != NULL, error);
   }
   h5io_end ();
-  return *dataset != NULL;
+  return good;
 }
 
 static SbReader *

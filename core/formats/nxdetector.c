@@ -116,6 +116,7 @@ nxdetector_maps (const char *path, const SbNxPlaces *places, SbHeader *header, G
   if (!h5io_begin (error))
     return FALSE;
   hid_t file = h5io_open_file (path, error);
+  gboolean good = FALSE;
   if (file >= 0) {
     for (guint i = 0; mask == NULL && places->masks[i] != NULL; i++)
       mask = h5io_map (file, places->masks[i], rows, cols);
@@ -124,10 +125,10 @@ nxdetector_maps (const char *path, const SbNxPlaces *places, SbHeader *header, G
       flatfield = h5io_floats (file, places->flatfields[i], rows, cols);
     if (!h5io_number (file, DETECTOR "y_pixel_size", &size[0]) || !h5io_number (file, DETECTOR "x_pixel_size", &size[1]))
       size[0] = size[1] = NAN;
-    H5Fclose (file);
+    good = h5io_close_file (file, TRUE, error);
   }
   h5io_end ();
-  if (file < 0 || !check_square (path, size, error) || !take_mask (mask, path, header, error))
+  if (!good || !check_square (path, size, error) || !take_mask (mask, path, header, error))
     return FALSE;
   if (flatfield != NULL)
     say_flatfield (flatfield, path, header);

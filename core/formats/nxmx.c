@@ -53,6 +53,7 @@ read_master (const char *path, Master *master, GError **error)
   if (!h5io_begin (error))
     return FALSE;
   hid_t file = h5io_open_file (path, error);
+  gboolean good = FALSE;
   if (file >= 0) {
     h5walk_shape (file, DATA, &master->shape);
     master->channels = h5io_texts (file, CHANNELS);
@@ -61,10 +62,12 @@ read_master (const char *path, Master *master, GError **error)
       master->energy = nxdetector_wavelength (file, "/entry/instrument/beam/incident_wavelength");
     if (!h5io_number (file, DETECTOR "saturation_value", &master->saturation))
       master->saturation = NAN;
-    H5Fclose (file);
+    good = h5io_close_file (file, TRUE, error);
   }
   h5io_end ();
-  return file >= 0;
+  if (!good)
+    g_clear_pointer (&master->channels, g_strfreev);
+  return good;
 }
 
 /* The number of the wanted channel; -1 with an error where there is no such. */
