@@ -1,7 +1,6 @@
 """What the tests of the napari plugin share. Run by run_napari.py, which sets the environment."""
 import os
 import subprocess
-import time
 
 import numpy as np
 import pytest
@@ -80,8 +79,3 @@ def errors(monkeypatch):
 def counts():
     """A small acquisition in memory, [6, 7, 10, 12], which nothing can be fitted to."""
     return np.random.default_rng(1).poisson(5, (6, 7, 10, 12)).astype(np.uint16)
-
-
-def pause(seconds):
-    """For tests of what happens in between; never of how long something takes."""
-    time.sleep(seconds)

@@ -108,7 +108,7 @@ def run(options, python, folder):
             os.path.join(folder, "report.xml"), *options.tests]
     names = {"NAPARI_CONFIG": os.path.join(folder, "settings.yaml"), "XDG_CACHE_HOME": folder, "HOME": folder,
              "QT_QPA_PLATFORM": "xcb", "LIBGL_ALWAYS_SOFTWARE": "1", "SB_CLI": options.cli,
-             "SB_EXAMPLES": options.examples,
+             "SB_EXAMPLES": options.examples, "SB_PACKAGES": os.pathsep.join(options.package),
              "PYTHONDONTWRITEBYTECODE": "1", "PYTEST_QT_API": options.binding, "QT_API": options.binding}
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "MALLOC_", "NAPARI_"))}
     done = subprocess.run(line, capture_output=True, text=True, env={**kept, **names}, cwd=folder)

@@ -40,7 +40,8 @@ def test_every_widget_opens(viewer, add):
 
 
 def test_menus_have_readable_titles(viewer):
-    menu = next(action.menu() for action in viewer.window.layers_menu.actions() if action.text().replace("&", "") == "Transform")
+    menu = next(action.menu() for action in viewer.window.layers_menu.actions()
+                if action.text().replace("&", "") == "Transform")
     menu.aboutToShow.emit()
     ours = next(action.menu() for action in menu.actions() if action.text() == "Sideband")
     texts = [action.text() for action in ours.actions()]
