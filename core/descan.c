@@ -138,6 +138,16 @@ moved_mask (const SbAcquisition *a, const SbPlane *plane, const guint8 *raw, GEr
   return mask;
 }
 
+static guint8 *
+pixels_copy (const SbPattern *pattern, GError **error)
+{
+  gsize n = (gsize)(pattern->rows * pattern->cols);
+  guint8 *copy = sb_alloc (n, 1, "the pixel mask", error);
+  if (copy != NULL)
+    memcpy (copy, pattern->bad, n);
+  return copy;
+}
+
 /* One more turn: what the columns still show goes into the plane; *more: they are to be loaded again. raw is taken
  * from frames that nothing moved. */
 static gboolean
@@ -155,8 +165,8 @@ turn (SbAcquisition *a, const SbColumns *columns, guint8 **raw, SbPlane *total, 
     total->by_col[i] += plane.by_col[i];
   }
   if (*raw == NULL)
-    *raw = g_memdup2 (columns->pattern.bad, (gsize)(columns->pattern.rows * columns->pattern.cols));
-  guint8 *mask = moved_mask (a, total, *raw, error);
+    *raw = pixels_copy (&columns->pattern, error);
+  guint8 *mask = *raw != NULL ? moved_mask (a, total, *raw, error) : NULL;
   if (mask == NULL)
     return FALSE;
   g_free (a->header.mask);

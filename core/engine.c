@@ -136,8 +136,9 @@ engine_open (const SbkBackend *backend, gboolean precise, guint threads, guint64
   }
   SbkOpen how = { { engine->threads, kernel_parallel, engine }, engine->precise, NULL };
   SbkError kernel_error = { "" };
-  if (engine->backend->open (&engine->context, &how, &kernel_error) != SBK_OK) {
-    sb_fail (error, SB_ERROR_BACKEND, "%s", kernel_error.message);
+  SbkStatus status = engine->backend->open (&engine->context, &how, &kernel_error);
+  if (status != SBK_OK) {
+    sb_fail (error, status == SBK_NO_MEMORY ? SB_ERROR_MEMORY : SB_ERROR_BACKEND, "%s", kernel_error.message);
     engine_free (engine);
     return NULL;
   }

@@ -245,17 +245,17 @@ fine_grid_free (SbFineGrid *grid)
 
 /* order by ascending q, equal ones as they stand: digits of q in units of 2^-43, then what those leave. */
 static gboolean
-order_by_q (const double *q, gint64 n, gint64 *order)
+order_by_q (const double *q, gint64 n, gint64 *order, GError **error)
 {
   enum { BITS = 11, DIGITS = 4 };
-  g_autofree gint64 *other = sb_alloc ((gsize)n, sizeof *other, "The rings", NULL);
-  g_autofree gint64 *digit = other != NULL ? sb_alloc ((gsize)n, sizeof *digit, "The rings", NULL) : NULL;
+  g_autofree gint64 *other = sb_alloc ((gsize)n, sizeof *other, "The rings", error);
+  g_autofree gint64 *digit = other != NULL ? sb_alloc ((gsize)n, sizeof *digit, "The rings", error) : NULL;
   if (digit == NULL)
     return FALSE;
   for (int d = 0; d < DIGITS; d++) {
     for (gint64 i = 0; i < n; i++)
       digit[i] = (gint64)((guint64)(q[i] * 0x1p43) >> (BITS * d) & ((1 << BITS) - 1));
-    if (!order_by (n, digit, 1 << BITS, d == 0 ? NULL : d % 2 == 1 ? other : order, d % 2 == 0 ? other : order, NULL))
+    if (!order_by (n, digit, 1 << BITS, d == 0 ? NULL : d % 2 == 1 ? other : order, d % 2 == 0 ? other : order, error))
       return FALSE;
   }
   for (gint64 i = 1; i < n; i++) {
@@ -268,18 +268,14 @@ order_by_q (const double *q, gint64 n, gint64 *order)
 }
 
 static gint64
-rings_find (const SbFineGrid *grid, gint64 *order, gint64 *start)
+rings_find (const SbFineGrid *grid, gint64 *order, gint64 *start, GError **error)
 {
   gint64 n = grid->fine.n, rings = 0;
   start[0] = 0;
   if (n == 0)
     return 0;
-  if (!order_by_q (grid->q, n, order)) { /* no memory for rings: one of all */
-    for (gint64 i = 0; i < n; i++)
-      order[i] = i;
-    start[1] = n;
-    return 1;
-  }
+  if (!order_by_q (grid->q, n, order, error))
+    return -1;
   for (gint64 i = 1; i < n; i++) {
     if (i - start[rings] >= SB_RING_LEAST && grid->q[order[i]] - grid->q[order[start[rings]]] >= grid->ring)
       start[++rings] = i;
@@ -291,7 +287,7 @@ rings_find (const SbFineGrid *grid, gint64 *order, gint64 *start)
 }
 
 gint64
-fine_grid_rings (const SbFineGrid *grid, gint64 *order, gint64 *start)
+fine_grid_rings (const SbFineGrid *grid, gint64 *order, gint64 *start, GError **error)
 {
   struct SbFineRings *kept = grid->kept;
   gsize n = (gsize)grid->fine.n;
@@ -300,9 +296,10 @@ fine_grid_rings (const SbFineGrid *grid, gint64 *order, gint64 *start)
     memcpy (start, kept->start, (gsize)(kept->n + 1) * sizeof *start);
     return kept->n;
   }
-  gint64 rings = rings_find (grid, order, start);
-  if (kept == NULL)
+  gint64 rings = rings_find (grid, order, start, error);
+  if (kept == NULL || rings < 0)
     return rings;
+  g_free (kept->start);
   kept->start = g_try_malloc_n ((gsize)rings + 1, sizeof *start);
   kept->order = kept->start != NULL ? g_try_malloc_n (n, sizeof *order) : NULL;
   if (kept->order != NULL) { /* worth keeping, no matter if not */

@@ -15,6 +15,11 @@ typedef struct {
   int shell;
 } Frequency;
 
+typedef struct {
+  Frequency *at;
+  gsize n;
+} List;
+
 static const double shells[] = { 0.08, 0.16, 0.25, 0.325, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0,
                                  1.1,  1.2,  1.3,  1.4,   1.5, 1.6, 1.7, 1.8, 1.9, 2.0 };
 
@@ -51,10 +56,14 @@ signed_frequency (gint64 i, gint64 n)
 
 /* One of each +-q pair with 0 < |q| < 2 k_max. Nyquist rows and columns, and what the user's limits leave
  * out, are kept outside the band for upsampled reconstructions. */
-static GArray *
-frequencies_list (gint64 n_rows, gint64 n_cols, const double step[2], double k_max, const double band[2])
+static gboolean
+frequencies_list (gint64 n_rows, gint64 n_cols, const double step[2], double k_max, const double band[2], List *list,
+                  GError **error)
 {
-  GArray *list = g_array_new (FALSE, FALSE, sizeof (Frequency));
+  gsize most = (gsize)(n_rows * n_cols) / 2 + 3; /* up to three are their own -q */
+  *list = (List){ sb_alloc (most, sizeof (Frequency), "The frequencies", error), 0 };
+  if (list->at == NULL)
+    return FALSE;
   double low = isnan (band[0]) ? 0 : band[0], high = isnan (band[1]) ? 2 : band[1];
   for (gint64 i = 0; i < n_rows; i++)
     for (gint64 j = 0; j < n_cols; j++) {
@@ -71,9 +80,11 @@ frequencies_list (gint64 n_rows, gint64 n_cols, const double step[2], double k_m
       f.angle = atan2 (f.col, f.row);
       gboolean nyquist = (n_rows % 2 == 0 && si == -n_rows / 2) || (n_cols % 2 == 0 && sj == -n_cols / 2);
       f.in_band = !nyquist && f.r >= low && f.r < high;
-      g_array_append_val (list, f);
+      list->at[list->n++] = f;
     }
-  return list;
+  Frequency *less = g_try_realloc (list->at, MAX (list->n, 1) * sizeof *less);
+  list->at = less != NULL ? less : list->at;
+  return TRUE;
 }
 
 /* ---- their order ---- */
@@ -96,23 +107,23 @@ sort_bin (gint64 bin, guint worker, gpointer data)
 
 /* Ascending by `compare`, which never puts a frequency of a later bin first. */
 static gboolean
-sort_bins (SbEngine *engine, GArray *list, gint64 bins, int (*bin) (const Frequency *f),
+sort_bins (SbEngine *engine, const List *list, gint64 bins, int (*bin) (const Frequency *f),
            int (*compare) (const void *a, const void *b), GError **error)
 {
   g_autofree gint64 *start = g_new0 (gint64, bins + 2);
-  g_autofree Frequency *room = sb_alloc (list->len, sizeof *room, "The frequencies", error);
-  Frequency *f = (Frequency *)(gpointer)list->data;
+  g_autofree Frequency *room = sb_alloc (list->n, sizeof *room, "The frequencies", error);
+  Frequency *f = list->at;
   Bins b = { room, start, compare };
   if (room == NULL)
     return FALSE;
-  for (guint i = 0; i < list->len; i++)
+  for (gsize i = 0; i < list->n; i++)
     start[bin (&f[i]) + 2]++;
   for (gint64 i = 2; i <= bins; i++)
     start[i] += start[i - 1];
-  for (guint i = 0; i < list->len; i++)
+  for (gsize i = 0; i < list->n; i++)
     room[start[bin (&f[i]) + 1]++] = f[i];
   engine_parallel (engine, bins, sort_bin, &b);
-  memcpy (f, room, list->len * sizeof *f);
+  memcpy (f, room, list->n * sizeof *f);
   return TRUE;
 }
 
@@ -132,14 +143,12 @@ shell_bin (const Frequency *f)
 
 /* Sorts them; radius[] of the band, ascending. */
 static gboolean
-frequencies_order (SbEngine *engine, GArray *list, double *radius, GError **error)
+frequencies_order (SbEngine *engine, const List *list, double *radius, GError **error)
 {
-  if (list->len == 0) /* no array to sort */
-    return TRUE;
   if (!sort_bins (engine, list, 2 * RADIUS_BINS, radius_bin, by_radius, error))
     return FALSE;
-  for (guint i = 0; i < list->len; i++) {
-    Frequency *f = &g_array_index (list, Frequency, i);
+  for (gsize i = 0; i < list->n; i++) {
+    Frequency *f = &list->at[i];
     radius[i] = f->r;
     while (f->shell < (int)G_N_ELEMENTS (shells) - 1 && f->r >= shells[f->shell])
       f->shell++;
@@ -148,32 +157,35 @@ frequencies_order (SbEngine *engine, GArray *list, double *radius, GError **erro
   return sort_bins (engine, list, 2 * SHELL_BINS, shell_bin, by_shell, error);
 }
 
-static void
-take_frequencies (SbSpectrum *s, const GArray *list)
+static gboolean
+take_frequencies (SbSpectrum *s, const List *list, GError **error)
 {
-  s->n_q = list->len;
-  s->index = g_new (gint64, s->n_q);
-  s->q = g_new (double, 2 * s->n_q);
-  s->slot = g_new (gint64, s->scan_rows * s->scan_cols);
+  static const char what[] = "The frequencies";
+  s->n_q = (gint64)list->n;
+  if ((s->index = sb_alloc (list->n, sizeof *s->index, what, error)) == NULL
+      || (s->q = sb_alloc (list->n, 2 * sizeof *s->q, what, error)) == NULL
+      || (s->slot = sb_alloc ((gsize)(s->scan_rows * s->scan_cols), sizeof *s->slot, what, error)) == NULL)
+    return FALSE;
   for (gint64 i = 0; i < s->scan_rows * s->scan_cols; i++)
     s->slot[i] = -1;
   for (gint64 i = 0; i < s->n_q; i++) {
-    const Frequency *f = &g_array_index (list, Frequency, i);
+    const Frequency *f = &list->at[i];
     s->index[i] = f->index;
     s->q[2 * i] = f->row;
     s->q[2 * i + 1] = f->col;
     s->slot[f->index] = i;
     s->n_band += f->in_band;
   }
+  return TRUE;
 }
 
 gboolean
 frequencies_find (SbSpectrum *s, const double band[2], GError **error)
 {
-  g_autoptr (GArray) list = frequencies_list (s->scan_rows, s->scan_cols, s->optics.step, s->k_max, band);
-  s->radius = g_new (double, list->len);
-  if (!frequencies_order (s->engine, list, s->radius, error))
-    return FALSE;
-  take_frequencies (s, list);
-  return TRUE;
+  List list;
+  gboolean ok = frequencies_list (s->scan_rows, s->scan_cols, s->optics.step, s->k_max, band, &list, error)
+                && (s->radius = sb_alloc (list.n, sizeof *s->radius, "The frequencies", error)) != NULL
+                && frequencies_order (s->engine, &list, s->radius, error) && take_frequencies (s, &list, error);
+  g_free (list.at);
+  return ok;
 }

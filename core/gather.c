@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/error.h"
+#include "core/plan.h"
 
 enum { BLOCK_BYTES = 16 << 20 };
 
@@ -14,6 +15,17 @@ alloc_zero (gsize count, gsize size, GError **error)
   if (p != NULL)
     memset (p, 0, MAX (count, 1) * size);
   return p;
+}
+
+/* What is taken below, so that a scan that cannot be is refused before its memory is touched. */
+static gboolean
+sums_fit (const SbGather *gather, GError **error)
+{
+  gsize a_pixel = 1 + sizeof (double)
+                  + (gather->stored == SB_F32 ? 1 + GATHER_WORDS * sizeof (gint64) : gather->item + sizeof (guint64));
+  double bytes = (double)gather->size * (double)a_pixel + (double)gather->positions * (sizeof (double) + 1)
+                 + (double)gather->total;
+  return plan_allows (gather->engine, (guint64)MIN (bytes, 0x1p62), "The sums over the frames", error);
 }
 
 /* All ones where a pixel counts, 0 where the file masks it. */
@@ -53,7 +65,8 @@ gather_new (SbEngine *engine, SbAcquisition *acquisition, const double centre[2]
 
   gsize size = (gsize)gather->size;
   gboolean whole = gather->stored != SB_F32;
-  gather->tile = alloc_zero ((gsize)gather->n_tiles, sizeof *gather->tile, error);
+  if (sums_fit (gather, error))
+    gather->tile = alloc_zero ((gsize)gather->n_tiles, sizeof *gather->tile, error);
   gboolean ok = gather->tile != NULL && (gather->good = alloc_zero (size, whole ? gather->item : 1, error)) != NULL
                 && (gather->high = alloc_zero (size, sizeof (double), error)) != NULL
                 && (gather->not_finite = alloc_zero (size, 1, error)) != NULL

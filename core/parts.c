@@ -25,13 +25,20 @@ struct SbParts {
 };
 
 SbParts *
-parts_new (SbEngine *engine, const SbPartsSource *source, guint64 room)
+parts_new (SbEngine *engine, const SbPartsSource *source, guint64 room, GError **error)
 {
+  gsize n = (gsize)source->band.n_q;
+  g_autofree double *vx = sb_alloc (n, sizeof *vx, "The frequencies", error);
+  g_autofree double *vy = vx != NULL ? sb_alloc (n, sizeof *vy, "The frequencies", error) : NULL;
+  if (vy == NULL)
+    return NULL;
+  memset (vx, 0, n * sizeof *vx);
+  memset (vy, 0, n * sizeof *vy);
   SbParts *parts = g_new0 (SbParts, 1);
   parts->engine = engine;
   parts->source = *source;
-  parts->vx = g_new0 (double, source->band.n_q);
-  parts->vy = g_new0 (double, source->band.n_q);
+  parts->vx = g_steal_pointer (&vx);
+  parts->vy = g_steal_pointer (&vy);
   parts->scales = g_array_new (FALSE, FALSE, sizeof (double));
   parts->room = room;
   gint64 widest = LEAST_PIXELS;
@@ -123,8 +130,12 @@ piece_make (const SbParts *parts, const SbkView *view, gint64 from, gint64 to, g
   const SbPartsSource *source = &parts->source;
   const SbkPixels *all = &source->pixels;
   gsize n = (gsize)pixels_count (parts, view, from, to), rows = (gsize)(to - from);
-  g_autofree gint64 *row_start = g_new0 (gint64, rows + 1), *column = g_new (gint64, n);
-  g_autofree double *row_x = g_new (double, rows), *pixel_y = g_new (double, n);
+  g_autofree gint64 *row_start = g_new0 (gint64, rows + 1),
+                    *column = sb_alloc (n, sizeof *column, "The pixels of a part", error);
+  g_autofree double *row_x = g_new (double, rows);
+  g_autofree double *pixel_y = column != NULL ? sb_alloc (n, sizeof *pixel_y, "The pixels of a part", error) : NULL;
+  if (pixel_y == NULL)
+    return FALSE;
   SbkPixels pixels = { 0, 0, row_start, row_x, pixel_y, all->edge };
   for (gint64 r = from; r < to; r++) {
     gint64 before = pixels.n_pixels;

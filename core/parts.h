@@ -22,7 +22,7 @@ typedef struct SbPartsSource {
 } SbPartsSource;
 
 /* room: bytes that parts of G may take. */
-SbParts *parts_new (SbEngine *engine, const SbPartsSource *source, guint64 room);
+SbParts *parts_new (SbEngine *engine, const SbPartsSource *source, guint64 room, GError **error);
 void parts_free (SbParts *parts);
 /* As the kernels' spectrum_set_q and spectrum_set_scale. */
 gboolean parts_set_q (SbParts *parts, const double *vx, const double *vy, GError **error);

@@ -91,6 +91,14 @@ too_small (const SbPlan *plan, const char *what, GError **error)
 }
 
 gboolean
+plan_allows (const SbEngine *engine, guint64 bytes, const char *what, GError **error)
+{
+  SbPlan plan = { .least = bytes };
+  take_budget (engine, 0, &plan);
+  return plan.least <= plan.budget || too_small (&plan, what, error);
+}
+
+gboolean
 plan_columns (const SbEngine *engine, guint64 columns, gint64 positions, guint64 frame, gboolean *in_file, GError **error)
 {
   enum { FRAMES = 256, A_POSITION = 32 };

@@ -36,6 +36,8 @@ typedef struct SbPlanned {
 /* Whether so many bytes of columns go to a scratch file while frames of `frame` bytes stream by; says so. */
 gboolean plan_columns (const SbEngine *engine, guint64 columns, gint64 positions, guint64 frame, gboolean *in_file,
                        GError **error);
+/* Whether so many bytes may be had beside nothing else; what needs them: "The sums over the frames". */
+gboolean plan_allows (const SbEngine *engine, guint64 bytes, const char *what, GError **error);
 /* The plan of a spectrum, said before anything of it is allocated; an error where even the least does not fit. */
 gboolean plan_spectrum (const SbEngine *engine, const SbPlanned *what, SbPlan *plan, GError **error);
 json_t *plan_report (const SbPlan *plan);

@@ -75,7 +75,10 @@ fill_rings (SbQuality *quality, const SbFineGrid *grid, double k_max, double com
   g_autofree gint64 *start = order != NULL ? sb_alloc (n + 1, sizeof *start, "The rings", error) : NULL;
   if (start == NULL)
     return FALSE;
-  quality->rings = fine_grid_rings (grid, order, start);
+  gint64 rings = fine_grid_rings (grid, order, start, error);
+  if (rings < 0)
+    return FALSE;
+  quality->rings = rings;
   quality->frequency = g_new0 (double, MAX (quality->rings, 1));
   quality->frc = g_new0 (double, MAX (quality->rings, 1));
   quality->transfer = g_new0 (double, MAX (quality->rings, 1));

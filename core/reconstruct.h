@@ -37,9 +37,9 @@ void fine_grid_free (SbFineGrid *grid);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (SbFineGrid, fine_grid_free)
 
 /* Rings of |q| at least grid->ring wide that hold at least SB_RING_LEAST frequencies: order[fine.n] sorts the frequencies by
- * |q|, ring r is order[start[r] .. start[r + 1]); returns the number of rings. start holds fine.n + 1. */
+ * |q|, ring r is order[start[r] .. start[r + 1]); returns the number of rings, -1 without memory. start holds fine.n + 1. */
 enum { SB_RING_LEAST = 16 };
-gint64 fine_grid_rings (const SbFineGrid *grid, gint64 *order, gint64 *start);
+gint64 fine_grid_rings (const SbFineGrid *grid, gint64 *order, gint64 *start, GError **error);
 
 typedef struct SbImage {
   gint64 rows, cols;

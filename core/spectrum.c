@@ -76,7 +76,8 @@ make_g (SbSpectrum *s, const SbColumns *columns, SbBrightField *b, const SbSpect
                 columns_looked, columns },
   };
   if (s->plan.in_parts) {
-    s->parts = parts_new (s->engine, &source, s->plan.room);
+    if ((s->parts = parts_new (s->engine, &source, s->plan.room, error)) == NULL)
+      return FALSE;
     memset (b, 0, sizeof *b);
     return TRUE;
   }
@@ -171,8 +172,11 @@ spectrum_free (SbSpectrum *spectrum)
 gboolean
 spectrum_set_frame (SbSpectrum *s, const SbFrame *frame, GError **error)
 {
-  g_autofree double *vx = g_new (double, s->n_q), *vy = g_new (double, s->n_q);
+  g_autofree double *vx = sb_alloc ((gsize)s->n_q, sizeof *vx, "The frequencies", error);
+  g_autofree double *vy = vx != NULL ? sb_alloc ((gsize)s->n_q, sizeof *vy, "The frequencies", error) : NULL;
   SbkError kernel = { "" };
+  if (vy == NULL)
+    return FALSE;
   frame_to_detector_all (frame, (gsize)s->n_q, s->q, vx, vy);
   s->frame = *frame;
   if (s->parts != NULL)

@@ -95,7 +95,7 @@ complex_solve (const SbFineGrid *grid, const double *sums, double noise, double 
   g_autofree gint64 *start = order != NULL ? sb_alloc (n + 1, sizeof (gint64), "The rings of the regularisation", error) : NULL;
   if (start == NULL)
     return FALSE;
-  gint64 rings = fine_grid_rings (grid, order, start);
+  gint64 rings = fine_grid_rings (grid, order, start, error);
   for (gint64 r = 0; r < rings; r++) {
     double eps_f, eps_e;
     ring_weights (sums, order + start[r], start[r + 1] - start[r], noise, &eps_f, &eps_e);
@@ -104,7 +104,7 @@ complex_solve (const SbFineGrid *grid, const double *sums, double noise, double 
       normal_solve (&m, eps_f, eps_e, &phi[order[i]], &absorption[order[i]]);
     }
   }
-  return TRUE;
+  return rings >= 0;
 }
 
 const SbMethod method_complex = {

@@ -63,7 +63,8 @@ rings_init (Rings *rings, const SbFineGrid *grid, GError **error)
   g_autofree gint64 *start = order != NULL ? sb_alloc (n + 1, sizeof (gint64), what, error) : NULL;
   if (start == NULL || (rings->ring = sb_alloc (n, sizeof (gint64), what, error)) == NULL)
     return FALSE;
-  rings->n = fine_grid_rings (grid, order, start);
+  if ((rings->n = fine_grid_rings (grid, order, start, error)) < 0)
+    return FALSE;
   for (gint64 r = 0; r < rings->n; r++)
     for (gint64 i = start[r]; i < start[r + 1]; i++)
       rings->ring[order[i]] = r;

@@ -55,13 +55,13 @@ phase_solve (const SbFineGrid *grid, const double *sums, double noise, double ep
   g_autofree gint64 *start = order != NULL ? sb_alloc (n + 1, sizeof (gint64), "The rings of the regularisation", error) : NULL;
   if (start == NULL)
     return FALSE;
-  gint64 rings = fine_grid_rings (grid, order, start);
+  gint64 rings = fine_grid_rings (grid, order, start, error);
   RingJob job = { sums, order, start, noise, phi };
   for (gint64 r = 0; grid->engine == NULL && r < rings; r++)
     ring_task (r, 0, &job);
-  if (grid->engine != NULL)
+  if (grid->engine != NULL && rings > 0)
     engine_parallel (grid->engine, rings, ring_task, &job);
-  return TRUE;
+  return rings >= 0;
 }
 
 const SbMethod method_phase = {

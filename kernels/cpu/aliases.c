@@ -131,7 +131,7 @@ cpu_alias_gradient (SbkSpectrum *s, const SbkView *view, int precise, const SbkM
 {
   double *part = calloc ((size_t)aliases->n_groups * SBK_N + 1, sizeof *part);
   if (part == NULL)
-    return cpu_fail (error, SBK_NO_MEMORY, "Not enough memory for the gradient.");
+    return cpu_no_memory (error, "The gradient", (size_t)aliases->n_groups * SBK_N * sizeof *part);
   AliasJob job = { s, view, cpu_pairs (s, precise), model, aliases, 0, x, part, NULL, cancel };
   SbkStatus status = run (&job, error);
   memset (gradient, 0, SBK_N * sizeof *gradient);

@@ -18,6 +18,13 @@ cpu_fail (SbkError *error, SbkStatus status, const char *format, ...)
   return status;
 }
 
+SbkStatus
+cpu_no_memory (SbkError *error, const char *what, size_t bytes)
+{
+  return cpu_fail (error, SBK_NO_MEMORY, "%s needs %.1f MB of memory, which could not be had; give a smaller scan region.",
+                   what, (double)bytes / 1e6);
+}
+
 int
 cpu_cancelled (const int *cancel)
 {
@@ -78,7 +85,7 @@ cpu_open (SbkContext **out, const SbkOpen *how, SbkError *error)
 {
   *out = calloc (1, sizeof **out);
   if (*out == NULL)
-    return cpu_fail (error, SBK_NO_MEMORY, "Not enough memory.");
+    return cpu_no_memory (error, "The backend", sizeof **out);
   (*out)->threads = how->threads;
   (*out)->precise = how->precise;
   (*out)->isa = choose_isa ();
@@ -143,7 +150,7 @@ cpu_value (SbkSpectrum *s, const SbkView *view, int precise, int64_t n_models, c
   int64_t blocks = sbk_view_blocks (view);
   double *part = calloc ((size_t)(blocks * n_models) + 1, sizeof *part);
   if (part == NULL)
-    return cpu_fail (error, SBK_NO_MEMORY, "Not enough memory for a batch of %lld candidates.", (long long)n_models);
+    return cpu_no_memory (error, "A batch of candidates", (size_t)(blocks * n_models) * sizeof *part);
   ValueJob job = { s, view, cpu_pairs (s, precise), n_models, models, part, cancel };
   s->context->threads.run (s->context->threads.pool, blocks, value_task, &job);
   for (int64_t c = 0; c < n_models; c++) {
@@ -209,7 +216,7 @@ cpu_gradient (SbkSpectrum *s, const SbkView *view, int precise, const SbkModel *
   DerivativeJob job = { s, view, cpu_pairs (s, precise), model, 0, NULL, 1 + SBK_N, NULL, NULL, cancel };
   job.part = calloc ((size_t)blocks * (size_t)job.width + 1, sizeof *job.part);
   if (job.part == NULL)
-    return cpu_fail (error, SBK_NO_MEMORY, "Not enough memory for the gradient.");
+    return cpu_no_memory (error, "The gradient", (size_t)blocks * (size_t)job.width * sizeof *job.part);
   s->context->threads.run (s->context->threads.pool, blocks, derivative_task, &job);
   add_parts (job.part, blocks, job.width, sum);
   free (job.part);
@@ -255,7 +262,7 @@ cpu_hessian (SbkSpectrum *s, const SbkView *view, int precise, const SbkModel *m
   job.scratch = new_hessian_scratch (workers, n);
   SbkStatus status = SBK_OK;
   if (sum == NULL || job.part == NULL || job.scratch == NULL)
-    status = cpu_fail (error, SBK_NO_MEMORY, "Not enough memory for the Hessian.");
+    status = cpu_no_memory (error, "The Hessian", (size_t)blocks * (size_t)job.width * sizeof *job.part);
   if (status == SBK_OK) {
     s->context->threads.run (s->context->threads.pool, blocks, derivative_task, &job);
     add_parts (job.part, blocks, job.width, sum);
@@ -348,7 +355,7 @@ cpu_power (SbkSpectrum *s, const SbkView *view, double *power, SbkError *error)
   int64_t n = sbk_view_count (view);
   double *sums = calloc ((size_t)n + 1, sizeof *sums);
   if (sums == NULL)
-    return cpu_fail (error, SBK_NO_MEMORY, "Not enough memory for the power of %lld frequencies.", (long long)n);
+    return cpu_no_memory (error, "The power of the frequencies", (size_t)n * sizeof *sums);
   cpu_power_sums (s, view, sums, error);
   *power = 0;
   for (int64_t q = 0; q < n; q++)

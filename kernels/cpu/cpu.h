@@ -142,6 +142,8 @@ SbkStatus cpu_spectrum_set_q (SbkSpectrum *spectrum, const double *vx, const dou
 SbkStatus cpu_spectrum_read (SbkSpectrum *spectrum, int64_t first_pixel, int64_t n_pixels, double *g, SbkError *error);
 
 SbkStatus cpu_fail (SbkError *error, SbkStatus status, const char *format, ...) __attribute__ ((format (printf, 3, 4)));
+/* SBK_NO_MEMORY, with the sentence: what could not have its bytes ("The gradient"). */
+SbkStatus cpu_no_memory (SbkError *error, const char *what, size_t bytes);
 int cpu_cancelled (const int *cancel);
 /* h and n of a block from nothing; returns sum |h|^2 / n of its lanes, in order. */
 double cpu_block_value (const CpuPairs *pairs, const CpuBlock *block, double h[2][SBK_LANES], double n[SBK_LANES]);

@@ -53,7 +53,7 @@ cpu_geometry (SbkSpectrum *s, const SbkView *view, int precise, const SbkModel *
   int64_t blocks = sbk_view_blocks (view);
   double *part = calloc (3 * (size_t)blocks + 1, sizeof *part);
   if (part == NULL)
-    return cpu_fail (error, SBK_NO_MEMORY, "Not enough memory for the derivatives.");
+    return cpu_no_memory (error, "The gradient", 3 * (size_t)blocks * sizeof *part);
   GeometryJob job = { s, view, cpu_pairs (s, precise), model, part, cancel };
   s->context->threads.run (s->context->threads.pool, blocks, geometry_task, &job);
   *value = derivative[0] = derivative[1] = 0;

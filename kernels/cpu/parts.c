@@ -126,7 +126,7 @@ run_derivative (PartJob *job, SbkTask task, int width, double *sum, SbkError *er
 {
   int64_t blocks = sbk_view_blocks (job->view);
   if (sum != NULL && (job->part = calloc ((size_t)(blocks * width) + 1, sizeof *job->part)) == NULL)
-    return cpu_fail (error, SBK_NO_MEMORY, "Not enough memory for the gradient.");
+    return cpu_no_memory (error, "The gradient", (size_t)(blocks * width) * sizeof *job->part);
   SbkStatus status = run (job, task);
   for (int64_t i = 0; sum != NULL && i < blocks; i++)
     for (int j = 0; j < width; j++)

@@ -78,7 +78,7 @@ cpu_spectrum_alloc (SbkContext *context, SbkSpectrum **out, const SbkPixels *pix
   SbkSpectrum *s = calloc (1, sizeof *s);
   *out = NULL;
   if (s == NULL)
-    return cpu_fail (error, SBK_NO_MEMORY, "Not enough memory.");
+    return cpu_no_memory (error, "G", sizeof *s);
   s->context = context;
   s->n_pixels = pixels->n_pixels;
   s->n_rows = pixels->n_rows;
@@ -290,7 +290,7 @@ cpu_spectrum_from_counts (SbkContext *context, SbkSpectrum **out, const SbkPixel
   void **scratch = new_scratch (workers, bytes);
   double *window = counts->taper > 0 ? malloc ((size_t)(rows + cols) * sizeof *window) : NULL;
   if (fft == NULL || scratch == NULL || (counts->taper > 0 && window == NULL))
-    status = cpu_fail (error, SBK_NO_MEMORY, "Not enough memory to transform the scan.");
+    status = cpu_no_memory (error, "The transform of the scan", workers * bytes);
   if (status == SBK_OK) {
     if (window != NULL) {
       taper_window (window, rows, counts->taper);

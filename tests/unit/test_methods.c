@@ -46,7 +46,7 @@ test_rings (void)
   GRand *rand = g_rand_new_with_seed (1);
   g_autoptr (SbFineGrid) grid = grid_new (rand);
   g_autofree gint64 *order = g_new (gint64, N), *start = g_new (gint64, N + 1);
-  gint64 rings = fine_grid_rings (grid, order, start);
+  gint64 rings = fine_grid_rings (grid, order, start, NULL);
   g_assert_cmpint (rings, >=, 15);
   g_assert_cmpint (rings, <=, 20);
   g_assert_cmpint (start[0], ==, 0);
@@ -56,13 +56,13 @@ test_rings (void)
   for (gint64 r = 0; r < rings; r++)
     g_assert_cmpint (start[r + 1] - start[r], >=, SB_RING_LEAST);
   grid->ring = 0; /* then the least number decides */
-  rings = fine_grid_rings (grid, order, start);
+  rings = fine_grid_rings (grid, order, start, NULL);
   g_assert_cmpint (rings, ==, N / SB_RING_LEAST);
   grid->fine.n = 5; /* fewer than a ring wants: one ring of all */
-  g_assert_cmpint (fine_grid_rings (grid, order, start), ==, 1);
+  g_assert_cmpint (fine_grid_rings (grid, order, start, NULL), ==, 1);
   g_assert_cmpint (start[1], ==, 5);
   grid->fine.n = 0;
-  g_assert_cmpint (fine_grid_rings (grid, order, start), ==, 0);
+  g_assert_cmpint (fine_grid_rings (grid, order, start, NULL), ==, 0);
   g_rand_free (rand);
 }
 
