@@ -6,8 +6,10 @@
 #include "plugin/sideband.h"
 #include "tests/fuzz/fuzz_abi.h"
 
-static const char *const session_texts[] = { "{\"threads\": 1}", "{\"threads\": 2}", "{\"threads\": 3, \"memory\": 0.06}",
-                                             "{\"threads\": 2, \"precision\": \"double\"}" };
+/* With little memory: no scan is too large to be asked for. */
+static const char *const session_texts[] = { "{\"threads\": 1, \"memory\": 0.5}", "{\"threads\": 2, \"memory\": 0.5}",
+                                             "{\"threads\": 3, \"memory\": 0.06}",
+                                             "{\"threads\": 2, \"memory\": 0.5, \"precision\": \"double\"}" };
 static const char *const data_texts[] = { "{}", "{\"scan_region\": [0, 0, 16, 15]}", "{\"scan_shape\": [16, 16]}",
                                           "{\"scan_shape\": [8, 32]}" };
 #define PUSHED "\"detector_shape\": [12, 12], \"scan_shape\": "
@@ -167,11 +169,11 @@ value_of (Tape *tape, const json_t *row)
   return how < 236 ? json_null () : how < 242 ? json_string ("") : how < 248 ? numbers (tape, row, 3, TRUE) : words (tape);
 }
 
-/* Not all may be tried: more than a few threads, other processes, a module that is code. */
+/* Not all may be tried: more than a few threads, other processes, a module that is code, the machine's memory. */
 static gboolean
 allowed (const char *name)
 {
-  static const char *const not [] = { "threads", "engine", "cuda_module", "jobs" };
+  static const char *const not [] = { "threads", "engine", "cuda_module", "jobs", "memory" };
   for (guint i = 0; i < G_N_ELEMENTS (not ); i++)
     if (strcmp (name, not [i]) == 0)
       return FALSE;
@@ -183,6 +185,8 @@ tiny_json (Tape *tape, TinyList list, const char *command)
 {
   static const char *const odd[] = { "", "[]", "{", "{\"semiangel\": 3}", "7" };
   guint how = tape_byte (tape), rows = how >= 96 && how < 240 ? 1 + how % 4 : 0;
+  if (list == LIST_SESSION && how >= 240)
+    return g_strdup (odd[1 + how % (G_N_ELEMENTS (odd) - 1)]);
   if (how >= 240)
     return how < 250 ? g_strdup (odd[how % G_N_ELEMENTS (odd)]) : NULL;
   json_t *object = json_loads (known[list].texts[how % known[list].n], 0, NULL);
