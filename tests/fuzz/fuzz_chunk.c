@@ -1,13 +1,25 @@
 /* Any bytes as one stored chunk. The first three say filter, element size and how many bytes it should decode
- * to. */
+ * to. The same bytes as shuffled bits: by vectors or by words they are what they are bit by bit. */
 #include <glib.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/bitshuffle.h"
 #include "core/chunk.h"
 
 int LLVMFuzzerTestOneInput (const uint8_t *data, size_t size);
+
+static void
+check_bits (const guint8 *in, gsize size, gsize element)
+{
+  gsize n = size / element / 8 * 8;
+  g_autofree guint8 *fast = g_malloc (n * element + 1), *plain = g_malloc (n * element + 1);
+  bits_unshuffle (in, fast, n, element);
+  bits_unshuffle_reference (in, plain, n, element);
+  if (memcmp (fast, plain, n * element) != 0)
+    abort ();
+}
 
 int
 LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
@@ -25,6 +37,7 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
   memcpy (in, data + 3, size - 3);
   if (chunk_decode (&codec, data[1] >> 2, in, size - 3, out, out_size, &error) == (error != NULL))
     abort ();
+  check_bits (in, size - 3, codec.element);
   g_free (in);
   g_free (out);
   return 0;
