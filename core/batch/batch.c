@@ -262,7 +262,10 @@ run (SbBatch *batch, SbResult *result, GError **error)
 static gboolean
 follow (SbBatch *batch, GError **error)
 {
-  return together_join (batch, error) && (batch->together == NULL || workers_follow (batch, error));
+  gboolean good = together_join (batch, error) && (batch->together == NULL || workers_follow (batch, error));
+  if (!good && batch->prefix != NULL && together_lost_here (batch))
+    place_tidy (batch);
+  return good;
 }
 
 /* ---- the prediction ---- */

@@ -158,6 +158,17 @@ our_names (const SbBatch *batch)
   return names;
 }
 
+/* A killed process that its parent has not looked after yet does not live. */
+static gboolean
+lives (gint64 pid)
+{
+  g_autofree char *path = g_strdup_printf ("/proc/%d/stat", (int)pid), *text = NULL;
+  if (kill ((GPid)pid, 0) != 0 && errno != EPERM)
+    return FALSE;
+  const char *name = g_file_get_contents (path, &text, NULL, NULL) ? strrchr (text, ')') : NULL;
+  return name == NULL || strncmp (name, ") Z", 3) != 0;
+}
+
 /* "columns_result.h5.4711.3.partial": the name before, and whether that process still lives (we are not yet writing).
  */
 static gboolean
@@ -171,7 +182,7 @@ parse_leftover (const char *name, char **target, gboolean *previous)
   gint64 pid = g_ascii_strtoll (words[n - 3], NULL, 10);
   if ((!*previous && strcmp (words[n - 1], "partial") != 0) || pid <= 0 || pid > G_MAXINT32)
     return FALSE;
-  if (pid != getpid () && (kill ((GPid)pid, 0) == 0 || errno == EPERM))
+  if (pid != getpid () && lives (pid))
     return FALSE;
   gsize tail = strlen (words[n - 1]) + strlen (words[n - 2]) + strlen (words[n - 3]) + 3;
   *target = g_strndup (name, strlen (name) - tail);

@@ -148,12 +148,11 @@ together_next (SbBatch *batch, const SbOutcome *ended, GError **error)
   SbTogether *together = batch->together;
   Talk *talk = &together->talk[0];
   gint32 answer = REST;
-  if (g_error_matches (ended->error, SB_ERROR, SB_ERROR_CANCELLED)) {
-    g_propagate_error (error, g_error_copy (ended->error));
-    return NULL;
-  }
   g_mutex_lock (&together->one_at_a_time);
-  if (!together->left) {
+  if (g_error_matches (ended->error, SB_ERROR, SB_ERROR_CANCELLED)) {
+    together->left = TRUE;
+    g_propagate_error (error, g_error_copy (ended->error));
+  } else if (!together->left) {
     write_call (talk, ended);
     together->left = !call_up (batch->engine->ranks, talk, error);
     answer = together->left ? REST : talk->answer;

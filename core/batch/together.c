@@ -71,6 +71,7 @@ write_plan (const SbBatch *batch)
   g_autofree char *mark = NULL;
   g_file_get_contents (batch->lock_path, &mark, NULL, NULL);
   g_byte_array_append (plan, (const guint8 *)&n, sizeof n);
+  add_text (plan, batch->prefix);
   add_text (plan, batch->lock_path);
   add_text (plan, mark);
   add_text (plan, batch->reference);
@@ -108,6 +109,7 @@ read_plan (SbBatch *batch, const char *at, char **mark)
   guint32 n;
   memcpy (&n, at, sizeof n);
   at += sizeof n;
+  batch->prefix = take_text (&at);
   batch->lock_path = take_text (&at);
   *mark = take_text (&at);
   batch->reference = take_optional (&at);
