@@ -203,6 +203,21 @@ test_damage (void)
   assert_damaged (stored, &codec, SIZE, "its block 0 claims 2130706");
 }
 
+/* A sound block of half as many bytes, and one of no codec. */
+static void
+test_short_blocks (void)
+{
+  static const guint8 half[] = { 0, 0, 0, 0, 0, 0, 0, 16, 0, 0, 0, 16, 0, 0, 0, 9, 0x80, 1, 2, 3, 4, 5, 6, 7, 8 };
+  static const SbChunkFilter filters[] = { SB_CHUNK_LZ4, SB_CHUNK_BITSHUFFLE_LZ4, SB_CHUNK_BITSHUFFLE_ZSTD };
+  for (guint f = 0; f < G_N_ELEMENTS (filters); f++) {
+    SbChunkCodec codec = { filters[f], 2, 8, FALSE };
+    g_autoptr (GByteArray) stored = g_byte_array_append (g_byte_array_new (), half, sizeof half);
+    assert_damaged (stored, &codec, 16, "its block 0 does not decompress to 16 bytes");
+    stored->data[16] = 0xf0;
+    assert_damaged (stored, &codec, 16, "its block 0 does not decompress to 16 bytes");
+  }
+}
+
 static void
 test_codecs (void)
 {
@@ -316,6 +331,7 @@ main (int argc, char **argv)
   g_test_add_func ("/chunk/round-trip", test_round_trip);
   g_test_add_func ("/chunk/big-endian", test_big_endian);
   g_test_add_func ("/chunk/damage", test_damage);
+  g_test_add_func ("/chunk/short-blocks", test_short_blocks);
   g_test_add_func ("/chunk/codecs", test_codecs);
   g_test_add_func ("/chunk/regression", test_regression);
   g_test_add_func ("/chunk/eiger-4m", test_eiger);
