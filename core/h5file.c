@@ -1,9 +1,11 @@
-/* Files as HDF5 1.10 and 1.12 read them: past a check of each heap of texts and mappings that they are about to decode.
+/* Files as HDF5 1.10 and 1.12 read them: past a check of each heap of texts and mappings, and of the external links in each
+ * object header (h5header.c), that they are about to decode.
  *
  * Texts of any length, the mappings of virtual datasets and references to regions lie in "global heap" collections. HDF5
  * before 1.14 steps from object to object by sizes that it does not look at: a damaged one makes it run on for ever, or past
  * the end. Where the collections lie, only HDF5 knows; so a driver stands between it and the file, and looks at what begins
- * as a collection when it is read. Nothing is searched for: a read of anything else costs a comparison of 8 bytes. */
+ * as a collection or a header when it is read. Nothing is searched for: a read of anything else costs a comparison of 8
+ * bytes. HDF5 may not gather reads of neighbours into one (H5FD_FEAT_ACCUMULATE_METADATA): headers would be among them. */
 #include "core/h5file.h"
 
 #include <errno.h>
@@ -13,6 +15,7 @@
 #include <unistd.h>
 
 #include "core/error.h"
+#include "core/h5header.h"
 
 static char *damage; /* what was found since h5file_forget(), in words; guarded by the lock of h5io */
 
@@ -49,11 +52,12 @@ typedef struct File {
   int descriptor;
   char *path;
   struct stat info;
-  haddr_t end;   /* of what HDF5 has use for */
-  gsize lengths; /* bytes of a length in this file */
+  haddr_t end;              /* of what HDF5 has use for */
+  gsize addresses, lengths; /* bytes of each in this file */
+  GHashTable *continued;    /* see SbH5Bytes */
 } File;
 
-enum { LEAST_COLLECTION = 4096, STARTS = 40, LENGTHS_V0 = 14, LENGTHS_V2 = 10 };
+enum { LEAST_COLLECTION = 4096, STARTS = 40, WIDTHS_V0 = 13, WIDTHS_V2 = 9 };
 
 /* As many bytes as there are, the rest zeros; FALSE: the disk failed. */
 static gboolean
@@ -123,10 +127,17 @@ collection_is_sound (const File *file, haddr_t start)
   return TRUE;
 }
 
-/* The superblock stands at 0, 512, 1024, ...; HDF5 finds it anew. */
-static gsize
-bytes_of_lengths (const File *file)
+static gboolean
+is_width (guint8 n)
 {
+  return n == 2 || n == 4 || n == 8;
+}
+
+/* The superblock stands at 0, 512, 1024, ...; HDF5 finds it anew. */
+static void
+find_widths (File *file)
+{
+  file->addresses = file->lengths = 8;
   static const guint8 signature[8] = { 0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n' };
   guint8 block[16];
   for (int i = 0; i < STARTS; i++) {
@@ -135,10 +146,11 @@ bytes_of_lengths (const File *file)
       break;
     if (memcmp (block, signature, sizeof signature) != 0)
       continue;
-    gsize n = block[block[8] < 2 ? LENGTHS_V0 : LENGTHS_V2];
-    return n == 2 || n == 4 || n == 8 ? n : 8;
+    const guint8 *widths = block + (block[8] < 2 ? WIDTHS_V0 : WIDTHS_V2);
+    file->addresses = is_width (widths[0]) ? widths[0] : 8;
+    file->lengths = is_width (widths[1]) ? widths[1] : 8;
+    return;
   }
-  return 8;
 }
 
 /* ---- what HDF5 calls ---- */
@@ -158,7 +170,8 @@ file_open (const char *path, unsigned flags, hid_t access, haddr_t most)
   file->descriptor = descriptor;
   file->path = g_strdup (path);
   file->info = info;
-  file->lengths = bytes_of_lengths (file);
+  file->continued = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL);
+  find_widths (file);
   return &file->shared;
 }
 
@@ -167,6 +180,7 @@ file_close (H5FD_t *shared)
 {
   File *file = (File *)shared;
   int failed = close (file->descriptor);
+  g_hash_table_unref (file->continued);
   g_free (file->path);
   g_free (file);
   return failed ? -1 : 0;
@@ -185,7 +199,7 @@ file_compare (const H5FD_t *a, const H5FD_t *b)
 static herr_t
 file_query (const H5FD_t *shared, unsigned long *flags)
 {
-  *flags = H5FD_FEAT_ACCUMULATE_METADATA | H5FD_FEAT_DATA_SIEVE | H5FD_FEAT_DEFAULT_VFD_COMPATIBLE;
+  *flags = H5FD_FEAT_DATA_SIEVE | H5FD_FEAT_DEFAULT_VFD_COMPATIBLE;
   return 0;
 }
 
@@ -208,6 +222,23 @@ file_length (const H5FD_t *shared, H5FD_mem_t type)
   return (haddr_t)((const File *)shared)->info.st_size;
 }
 
+/* Takes the words. */
+static herr_t
+refuse (char *words)
+{
+  if (damage == NULL)
+    damage = words;
+  else
+    g_free (words);
+  return -1;
+}
+
+static gboolean
+read_for_header (gconstpointer file, guint64 at, guint8 *to, gsize n)
+{
+  return read_at (file, at, to, n);
+}
+
 static herr_t
 file_read (H5FD_t *shared, H5FD_mem_t type, hid_t transfer, haddr_t at, size_t n, void *to)
 {
@@ -215,13 +246,19 @@ file_read (H5FD_t *shared, H5FD_mem_t type, hid_t transfer, haddr_t at, size_t n
   const File *file = (const File *)shared;
   if (at == HADDR_UNDEF || at > G_MAXINT64 || n > G_MAXINT64 - at || !read_at (file, at, to, n))
     return -1;
+  if (type == H5FD_MEM_OHDR) {
+    SbH5Bytes bytes = { read_for_header, file, shared->base_addr, file->addresses, file->lengths, file->continued };
+    guint64 link = h5header_damaged_link (&bytes, at);
+    return link == 0 ? 0
+                     : refuse (g_strdup_printf ("%s is damaged (the external link at byte %" G_GUINT64_FORMAT
+                                                " names no file): copy it again.",
+                                                file->path, link));
+  }
   if (n < 16 || memcmp (to, collection, sizeof collection) != 0 || collection_is_sound (file, at))
     return 0;
-  if (damage == NULL)
-    damage = g_strdup_printf ("%s is damaged (the texts and mappings at byte %" G_GUINT64_FORMAT
-                              " have impossible sizes): copy it again.",
-                              file->path, (guint64)at);
-  return -1;
+  return refuse (g_strdup_printf ("%s is damaged (the texts and mappings at byte %" G_GUINT64_FORMAT
+                                  " have impossible sizes): copy it again.",
+                                  file->path, (guint64)at));
 }
 
 static herr_t
