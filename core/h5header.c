@@ -1,7 +1,7 @@
-/* External links without a value. HDF5 1.10 reads the first byte of the value of every external link that it
- * lists or tells of, also where a damaged header has none, and looks for the end of both names of one that it follows
- * without minding where the value ends. No call of the library tells of a link without reading that byte; so the messages of
- * an object header are looked at before the library has them. Links of dense groups, in heaps, are not. */
+/* External links without a value. HDF5 1.10 reads the first byte of the value of every external link that it lists or tells
+ * of, also where a damaged header has none, and looks for the end of both names of one that it follows without minding where
+ * the value ends. No call of the library tells of a link without reading that byte; so the messages of an object header are
+ * looked at before the library has them. Those of dense groups lie in heaps that have sums, which it checks. */
 #include "core/h5header.h"
 
 #include <string.h>
