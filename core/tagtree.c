@@ -167,9 +167,9 @@ element_bytes (const guint64 *info, guint64 n, int depth, guint64 *used)
     bytes = struct_bytes (info + 1, n - 1, &more);
   else if (info[0] == ARRAY) {
     gint64 inner = element_bytes (info + 1, n - 1, depth + 1, &more);
-    if (inner < 0 || more + 1 >= n || info[more + 1] > G_MAXINT32)
+    if (inner < 0 || more + 1 >= n || info[more + 1] > G_MAXINT32
+        || __builtin_mul_overflow (inner, (gint64)info[more + 1], &bytes))
       return -1;
-    bytes = inner * (gint64)info[more + 1];
     more++;
   } else
     return -1;
