@@ -14,7 +14,7 @@ from ._feed import pair
 from ._model import Model
 from ._settings import session
 from ._source import Source
-from ._task import Task
+from ._task import Task, behind
 
 _POLL_MS = 50
 _BLOCK = 16 << 20  # bytes of an array handed over at once
@@ -118,7 +118,7 @@ def run_command(task: Task, using: Any, command: str, acquisition: Any, paramete
     job = sideband.Job(command, acquisition, session=using, **parameters)
     task.on_cancel(job.cancel)
     try:
-        job.start()
+        behind(job.start)
         while not job.poll(_POLL_MS):
             task.report(share[0] + (share[1] - share[0]) * job.progress(), job.stage)
         result = job.result()

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import threading
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import sideband
 
 from ._catalog import session_groups
-from ._task import step_back
+from ._task import behind
 
 PLUGIN = "napari-sideband"
 _lock = threading.Lock()
@@ -42,6 +41,5 @@ def session() -> sideband.Session:
     key = json.dumps(given, sort_keys=True)
     with _lock:
         if _kept is None or _kept[0] != key:
-            with ThreadPoolExecutor(1, initializer=step_back) as behind:  # its threads inherit the priority
-                _kept = (key, behind.submit(sideband.Session, **given).result())
+            _kept = (key, behind(sideband.Session, **given))
         return _kept[1]

@@ -12,6 +12,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
 from weakref import WeakSet
@@ -22,12 +23,18 @@ _tasks: WeakSet[Task] = WeakSet()
 _NICE = 10  # of work behind a window; only what else wants the processors goes first, an idle one is used whole
 
 
-def step_back() -> None:
-    """Lets the window go first: lowers the priority of the calling thread and of the threads it will start, among them
-    the library's. Where there is no graphics card the window is drawn by these same processors."""
+def _step_back() -> None:
     if sys.platform == "linux":  # elsewhere a priority belongs to the whole process
         with suppress(OSError):
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), max(_NICE, os.getpriority(os.PRIO_PROCESS, 0)))
+
+
+def behind(call: Callable[..., Any], *given: Any, **named: Any) -> Any:
+    """`call(*given, **named)` on a thread of lower priority, which those that it starts inherit: the library's. So the window
+    goes first where it is drawn by these same processors. Threads that run Python keep their priority: one of them that
+    waits for a processor while it holds the interpreter's lock would hold the window up."""
+    with ThreadPoolExecutor(1, initializer=_step_back) as executor:
+        return executor.submit(call, *given, **named).result()
 
 
 class Task:
@@ -54,7 +61,6 @@ class Task:
 
     def _run(self) -> None:
         work, self._work = self._work, None
-        step_back()
         try:
             value = work(self)
             if self.cancelled:
