@@ -130,6 +130,8 @@ typedef struct Walk {
   guint8 *out;
   gint64 hole; /* first frame that was never written */
   GError **error;
+  hsize_t most; /* bytes a chunk can have */
+  gboolean damaged;
 } Walk;
 
 /* The chunks of one row and column of chunks of frames. */
@@ -204,16 +206,32 @@ written_each (Walk *walk, const Corner at)
 {
   hsize_t bytes = 0;
   walk->hole = MAX (frame_of (walk->frames, at), walk->first);
-  return H5Dget_chunk_storage_size (walk->frames->id, corner_of (walk->frames, at), &bytes) >= 0 && bytes > 0;
+  gboolean there = H5Dget_chunk_storage_size (walk->frames->id, corner_of (walk->frames, at), &bytes) >= 0 && bytes > 0;
+  walk->damaged = bytes > walk->most;
+  return there && !walk->damaged;
 }
 
-/* HDF5 fills chunks that were never written with zeros; counts must not be invented. */
-static gboolean
-all_written (SbH5Frames *frames, gint64 first, gint64 n, gint64 *hole)
+static hsize_t
+file_bytes (hid_t id)
 {
-  Walk walk = { .each = written_each, .frames = frames, .first = first, .n = n };
+  hsize_t bytes = 0;
+  hid_t file = H5Iget_file_id (id);
+  if (file < 0)
+    return 0;
+  gboolean known = H5Fget_filesize (file, &bytes) >= 0;
+  H5Fclose (file);
+  return known ? bytes : 0;
+}
+
+/* HDF5 fills chunks that were never written with zeros; counts must not be invented. And it takes the memory that a chunk claims
+ * before it reads it: none is larger than the file. */
+static gboolean
+all_written (SbH5Frames *frames, gint64 first, gint64 n, gint64 *hole, gboolean *damaged)
+{
+  Walk walk = { .each = written_each, .frames = frames, .first = first, .n = n, .most = file_bytes (frames->id) };
   gboolean good = frames->chunk[0] == 0 || walk_chunks (&walk);
   *hole = walk.hole;
+  *damaged = walk.damaged;
   return good;
 }
 
@@ -251,14 +269,14 @@ static gboolean
 read_library (SbH5Frames *frames, gint64 first, gint64 n, gint64 first_name, gpointer out, GError **error)
 {
   gint64 hole = first;
-  gboolean good = FALSE;
+  gboolean good = FALSE, damaged = FALSE;
   if (!h5io_begin (error))
     return FALSE;
   if (!h5frames_ensure_open (frames, error))
     ;
-  else if (!all_written (frames, first, n, &hole))
+  else if (!all_written (frames, first, n, &hole, &damaged) && !damaged)
     missing_frame (frames, hole, first_name, error);
-  else if (!read_slabs (frames, first, n, out))
+  else if (damaged || !read_slabs (frames, first, n, out))
     sb_fail (error, SB_ERROR_IO, "%s: frames %" G_GINT64_FORMAT " to %" G_GINT64_FORMAT " cannot be read: copy the file again.",
              frames->path, first_name + first, first_name + first + n - 1);
   else

@@ -31,8 +31,8 @@ BROKEN = "scan_3"
 
 
 def series_words():
-    """Always into one folder, as files hold their own names."""
-    return [COMMAND, "batch", DATA, *KNOWN, "--branch", "keep", "--upsampling", "1", "--output", SERIES + "/"]
+    """Always into one folder, as files hold their own names. Trials enough that a series is not over before a fault reaches it."""
+    return [COMMAND, "batch", DATA, *KNOWN, "--branch", "keep", "--upsampling", "1", "--trials", "20000", "--output", SERIES + "/"]
 
 
 def simulate():
@@ -211,6 +211,7 @@ def test_series_that_cannot_begin_ends_in_order():
     told = [line for line in err.splitlines() if line.startswith("sideband:")]
     assert status != 0 and len(told) == 1 and "No file matches" in told[0], err
     assert not os.path.exists(os.path.join(FOLDER.name, "nothing"))
+    shutil.rmtree(SERIES, ignore_errors=True)
     result = launch.together(2, series_words() + ["--dry-run"])
     assert result["dry_run"] and len(result["table"]["rows"]) == 8 and not os.path.exists(SERIES)
 
